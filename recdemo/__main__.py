@@ -1,0 +1,5 @@
+"""``python -m recdemo``."""
+
+from recdemo.cli import main
+
+main()

@@ -1,0 +1,46 @@
+"""Data sets: a catalog of items and the interactions of users with them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from recdemo.dataset.catalog import Catalog
+from recdemo.dataset.interactions import Interactions, IntArray
+
+DEFAULT = "ml-1m"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """What a command works on.
+
+    The bundled ``ml-1m`` has counts, truth lists and a ceiling, but no interactions: those
+    may not be redistributed. `interactions` then raises an error that says how to get them.
+    """
+
+    catalog: Catalog
+    counts: IntArray  # (n_items,) users who touched each item
+    n_users: int
+    n_interactions: int
+    interactions: Callable[[], Interactions]  # reads them when they are first needed
+    truth_file: Path | None = None  # bundled truth lists: Jaccard, up to K = 100
+    ceiling_file: Path | None = None  # the ceiling that belongs to them
+
+    @property
+    def name(self) -> str:
+        """The name of the data set, as in collections and reports."""
+        return self.catalog.name
+
+    def __len__(self) -> int:
+        return len(self.catalog)
+
+
+def open_dataset(name_or_path: str = DEFAULT) -> Dataset:
+    """Open ``ml-1m``, or a MovieLens folder or zip; imports only the reader it needs."""
+    if name_or_path == DEFAULT:
+        from recdemo.dataset import bundled
+
+        return bundled.open_bundled()
+    from recdemo.dataset import movielens
+
+    return movielens.open_movielens(Path(name_or_path))

@@ -1,0 +1,43 @@
+"""Settings from the environment and ``.env``; nothing else reads the environment."""
+
+from functools import cache
+from pathlib import Path
+
+from platformdirs import user_data_path
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """What the environment says; every variable starts with ``RECDEMO_``."""
+
+    model_config = SettingsConfigDict(env_prefix="RECDEMO_", env_file=".env", extra="ignore")
+
+    home: Path = Field(default_factory=lambda: user_data_path("recdemo", appauthor=False))
+    store: str = "embedded"
+
+    @property
+    def collections(self) -> Path:
+        """Where the embedded store keeps its collections."""
+        return self.home / "collections"
+
+    @property
+    def datasets(self) -> Path:
+        """Where fetched data sets are kept."""
+        return self.home / "datasets"
+
+    @property
+    def truths(self) -> Path:
+        """Where computed truth lists are kept."""
+        return self.home / "truths"
+
+    @property
+    def runs(self) -> Path:
+        """Where evaluations are kept."""
+        return self.home / "runs"
+
+
+@cache
+def settings() -> Settings:
+    """Read the settings once per process."""
+    return Settings()
