@@ -68,7 +68,10 @@ class Embedded:
 class Embedder(Protocol):
     """Turns texts into vectors; implementations need not inherit from it."""
 
-    spec: ModelSpec
+    @property
+    def spec(self) -> ModelSpec:
+        """The model, with its dimension and all else that its vectors depend on."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Iterator[Embedded]:
         """Yield vectors as answers arrive, in any order, ``(b, dimension)`` float32.

@@ -1,0 +1,127 @@
+"""From texts to a collection: finds the one that fits, or embeds the texts and builds it."""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from recdemo import __version__
+from recdemo.dataset import Dataset
+from recdemo.embedding import Embedder, ModelSpec
+from recdemo.store import Batch, CollectionInfo, IntArray, VectorStore
+from recdemo.texts import Texts
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+BATCH_ROWS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A collection that is there, and what it took."""
+
+    info: CollectionInfo
+    embed_seconds: float | None  # None: the collection was there already
+    load_seconds: float | None
+    tokens: int = 0
+
+
+def describe_collection(dataset: Dataset, texts: Texts, spec: ModelSpec) -> CollectionInfo:
+    """Return the name and fingerprint of the collection of one model on one set of texts.
+
+    The fingerprint is a hash over all that the vectors depend on, so what differs in any of
+    it has another name, and what fits is found without asking.
+    """
+    depends = [
+        dataset.name,
+        texts.hash,  # item ids and texts
+        spec.model,
+        spec.prefix,
+        spec.revision,
+        spec.dimension,
+        spec.how,
+    ]
+    fingerprint = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
+    parts = (dataset.name, texts.name, f"{spec.provider}-{spec.name}", str(spec.dimension))
+    slug = ".".join(_slug(part) for part in parts)
+    return CollectionInfo(
+        name=f"{slug}.{fingerprint[:8]}",
+        dataset=dataset.name,
+        text=texts.name,
+        model=spec.model,
+        prefix=spec.prefix,
+        dimension=spec.dimension,
+        how=spec.how,
+        count=len(dataset),
+        n_items=len(dataset),
+        fingerprint=fingerprint,
+        texts_hash=texts.hash,
+        recdemo=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _slug(text: str) -> str:
+    """Return *text* with what servers and file systems refuse replaced, at most 40 long."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40] or "x"
+
+
+def ensure_collection(
+    store: VectorStore,
+    dataset: Dataset,
+    texts: Texts,
+    embedder: Embedder,
+    on_progress: Progress = lambda done, total: None,
+) -> Loaded:
+    """Return the collection of a model on these texts, embedding and loading what is missing.
+
+    Args:
+        on_progress: is told how many of how many vectors have been written.
+    """
+    info = describe_collection(dataset, texts, embedder.spec)
+    stream = _Stream(embedder, dataset, texts, on_progress)
+    started = time.perf_counter()
+    store.build(info, stream.batches())
+    if not stream.used:
+        return Loaded(info, None, None)
+    took = time.perf_counter() - started
+    return Loaded(info, stream.seconds, took - stream.seconds, stream.tokens)
+
+
+class _Stream:
+    """Batches of points as they are embedded, with the time and tokens that took."""
+
+    def __init__(
+        self, embedder: Embedder, dataset: Dataset, texts: Texts, on_progress: Progress
+    ) -> None:
+        self._embedder, self._dataset, self._texts = embedder, dataset, texts
+        self._on_progress = on_progress
+        self.used = False
+        self.seconds = 0.0  # inside the embedder
+        self.tokens = 0
+
+    def batches(self) -> Iterator[Batch]:
+        self.used = True
+        answers = self._embedder.embed(self._texts.values)
+        done = 0
+        while True:
+            started = time.perf_counter()
+            answer = next(answers, None)
+            self.seconds += time.perf_counter() - started
+            if answer is None:
+                return
+            self.tokens += answer.tokens
+            for start in range(0, len(answer.positions), BATCH_ROWS):
+                part = slice(start, start + BATCH_ROWS)
+                rows: IntArray = answer.positions[part].astype("int32")
+                yield Batch(rows, answer.vectors[part], self._payloads(rows))
+                done += len(rows)
+                self._on_progress(done, len(self._dataset))
+
+    def _payloads(self, rows: IntArray) -> tuple[dict[str, str], ...]:
+        item_ids = self._dataset.catalog.item_ids
+        return tuple({"item_id": item_ids[row]} for row in rows)

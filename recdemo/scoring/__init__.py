@@ -1,0 +1,1 @@
+"""Scores of models against the truth, and how far they can be trusted."""

@@ -1,0 +1,117 @@
+"""Truth lists on disk: the bundled ones, and those computed once and kept."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from recdemo.dataset import Dataset
+from recdemo.dataset.interactions import Interactions
+from recdemo.errors import DatasetError, StoreError
+from recdemo.settings import settings
+from recdemo.truth import Progress, Truth, build_truth, check_k, no_progress
+from recdemo.truth.ceiling import Ceiling, load_ceiling
+
+SHORTEST = 100  # kept lists are at least this long, so that a smaller K finds them too
+BUNDLED_K = 100
+
+
+def find_truth(
+    dataset: Dataset, overlap: str, k: int, on_progress: Progress = no_progress
+) -> Truth:
+    """Return truth lists of at least *k*: the bundled, the kept, or newly built and kept."""
+    n_rated = int((dataset.counts > 0).sum())
+    check_k(k, n_rated)
+    if dataset.truth_file is not None and overlap == "jaccard" and k <= BUNDLED_K:
+        return load_truth(dataset.truth_file, dataset.catalog.item_ids)
+    try:
+        interactions = dataset.interactions()
+    except DatasetError as error:
+        if dataset.truth_file is None:
+            raise
+        raise DatasetError(
+            f"the bundled truth of {dataset.name} serves jaccard up to K = {BUNDLED_K}, "
+            f"not {overlap} at {k}; {error}"
+        ) from error
+    length = min(max(k, SHORTEST), n_rated - 1)
+    path = truth_path(dataset, interactions, overlap, length)
+    if path.exists():
+        return load_truth(path, dataset.catalog.item_ids)
+    truth = build_truth(interactions, overlap, length, on_progress)
+    save_truth(truth, dataset.catalog.item_ids, path)
+    return truth
+
+
+def truth_path(dataset: Dataset, interactions: Interactions, overlap: str, k: int) -> Path:
+    """Return where truth lists are kept, by all that they depend on."""
+    digest = hashlib.sha256(f"{overlap} {k} {ids_hash(dataset.catalog.item_ids)}".encode())
+    order = np.lexsort((interactions.rows, interactions.users))
+    digest.update(interactions.users[order].tobytes())
+    digest.update(interactions.rows[order].tobytes())
+    return settings().truths / f"{dataset.name}-{digest.hexdigest()[:16]}.npz"
+
+
+def find_ceiling(dataset: Dataset, truth: Truth, k: int) -> Ceiling | None:
+    """Return the ceiling at *k* where it has been computed; bundled for Jaccard at 100."""
+    if dataset.ceiling_file is None or truth.overlap != "jaccard":
+        return None
+    ceiling = load_ceiling(dataset.ceiling_file)
+    return ceiling if ceiling.k == k else None
+
+
+def save_truth(truth: Truth, item_ids: tuple[str, ...], path: Path) -> None:
+    """Write truth lists as ``.npz``; the same lists give the same arrays."""
+    rows = np.flatnonzero(truth.rated).astype(np.int32)
+    _make_folder(path.parent)
+    partial = path.with_name(path.name + ".part.npz")
+    np.savez_compressed(
+        partial,
+        overlap=np.array(truth.overlap),
+        rows=rows,
+        neighbors=truth.neighbors[rows],
+        overlaps=truth.overlaps[rows],
+        n_users=np.array(truth.n_users),
+        n_items=np.array(len(truth.rated)),
+        catalog=np.array(ids_hash(item_ids)),
+    )
+    partial.replace(path)
+
+
+def load_truth(path: Path, item_ids: tuple[str, ...]) -> Truth:
+    """Read truth lists; those of another catalog or a damaged file are a `DatasetError`."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        if str(arrays["catalog"]) != ids_hash(item_ids):
+            raise DatasetError(f"the truth lists in {path} belong to another catalog")
+        n_items, rows = int(arrays["n_items"]), arrays["rows"]
+        k = arrays["neighbors"].shape[1]
+        neighbors = np.full((n_items, k), -1, np.int32)
+        overlaps = np.zeros((n_items, k), np.float32)
+        rated = np.zeros(n_items, bool)
+        neighbors[rows], overlaps[rows], rated[rows] = (
+            arrays["neighbors"],
+            arrays["overlaps"],
+            True,
+        )
+        return Truth(str(arrays["overlap"]), neighbors, overlaps, rated, int(arrays["n_users"]))
+    except (OSError, KeyError, ValueError, IndexError, EOFError, zipfile.BadZipFile) as error:
+        raise DatasetError(
+            f"cannot read the truth lists in {path}: {type(error).__name__}; "
+            "build them again with 'recdemo truth build'"
+        ) from error
+
+
+def ids_hash(item_ids: tuple[str, ...]) -> str:
+    """Return a hash of the ids of a catalog, in row order."""
+    return hashlib.sha256("\0".join(item_ids).encode()).hexdigest()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write to {folder}: {error.strerror}; set RECDEMO_HOME to a folder you own"
+        ) from error
