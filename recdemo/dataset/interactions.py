@@ -35,3 +35,39 @@ class Interactions:
         ones = np.ones(len(self.rows), np.float32)
         shape = (self.n_users, self.n_items)
         return sparse.csr_array(sparse.coo_array((ones, (self.users, self.rows)), shape=shape))
+
+
+def latest(
+    users: IntArray, rows: IntArray, timestamps: NDArray[np.int64] | None, n_items: int
+) -> NDArray[np.bool_]:
+    """Mark the entry that counts of each pair of a user and an item, ``(n,)``.
+
+    It is the one with the latest timestamp, the last one where they are equal or missing.
+    """
+    stays = np.ones(len(rows), np.bool_)
+    pairs = users * np.int64(n_items) + rows
+    ordered = np.sort(pairs)
+    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    del ordered  # 8 bytes an entry
+    if not len(repeated):
+        return stays
+    places = np.flatnonzero(np.isin(pairs, repeated))
+    times = places if timestamps is None else timestamps[places]
+    places = places[np.lexsort((places, times, pairs[places]))]  # last key first
+    overtaken = pairs[places[:-1]] == pairs[places[1:]]
+    stays[places[:-1][overtaken]] = False
+    return stays
+
+
+def in_order_of_appearance(codes: IntArray, n_codes: int) -> tuple[IntArray, int]:
+    """Renumber codes from 0 as they first appear; also return how many appear.
+
+    Args:
+        codes: ``(n,)`` each at least 0 and below *n_codes*.
+    """
+    first = np.full(n_codes, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last to be assigned is the first
+    present = np.flatnonzero(first < len(codes))
+    renumbered = np.zeros(n_codes, np.int32)
+    renumbered[present[np.argsort(first[present])]] = np.arange(len(present))
+    return renumbered[codes], len(present)
