@@ -1,10 +1,36 @@
-"""The command line: every command parses, calls and prints."""
+"""The command line: every command parses, calls and prints.
+
+Nothing heavy is imported here: ``recdemo --help`` answers within half a second.
+"""
+
+import sys
+from typing import NoReturn
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+from recdemo.cli import evaluate
+from recdemo.errors import RecdemoError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Choose a text embedding model and a dimension for similar items.",
+)
+app.command()(evaluate.evaluate)
+
+INTERRUPTED = 130
 
 
-def main() -> None:
-    """Run the command line."""
-    app()
+def main() -> NoReturn:
+    """Run the command line; a `RecdemoError` becomes one line on stderr and exit status 1."""
+    try:
+        app()
+    except RecdemoError as error:
+        print(f"recdemo: {error}", file=sys.stderr)  # noqa: T201 the one place that prints errors
+        sys.exit(1)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            print("recdemo: stopped; what was finished is kept", file=sys.stderr)  # noqa: T201
+        raise
+    sys.exit(0)

@@ -50,4 +50,6 @@ def intervals(
         return [None] * values.shape[1]
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(bootstrap_means(values, resamples, seed), [tail, 1 - tail], axis=0)
+    means = values.mean(axis=0)
+    low, high = np.minimum(low, means), np.maximum(high, means)  # not outside by rounding
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]

@@ -81,7 +81,7 @@ def save_truth(truth: Truth, item_ids: tuple[str, ...], path: Path) -> None:
 def load_truth(path: Path, item_ids: tuple[str, ...]) -> Truth:
     """Read truth lists; those of another catalog or a damaged file are a `DatasetError`."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         if str(arrays["catalog"]) != ids_hash(item_ids):
             raise DatasetError(f"the truth lists in {path} belong to another catalog")

@@ -1,0 +1,57 @@
+"""Options that several commands share, with the words that explain them once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recdemo.errors import DatasetError
+
+DatasetOption = Annotated[
+    str, typer.Option("--dataset", help="ml-1m, or the path of a MovieLens folder or zip.")
+]
+TextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        help="What is embedded: synopsis, card, full, a comma list of these, "
+        "or a template such as '{title} ({year})'.",
+    ),
+]
+StoreOption = Annotated[
+    str,
+    typer.Option("--store", envvar="RECDEMO_STORE", help="Where collections live: embedded."),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", help="Write the result to this file.", dir_okay=False)
+]
+
+
+class Overlap(StrEnum):
+    """How the overlap of two sets of users is measured."""
+
+    JACCARD = "jaccard"
+    COSINE = "cosine"
+    LIFT = "lift"
+
+
+class RunFormat(StrEnum):
+    """How a run is written."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+
+
+def parse_ks(text: str | None) -> list[int] | None:
+    """Read a comma list of whole numbers above 0."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdecimal() and int(part) > 0 for part in parts):
+        raise DatasetError(
+            f"cannot read --k {text!r}; expected whole numbers above 0, as in 10,100"
+        )
+    return [int(part) for part in parts]

@@ -1,0 +1,214 @@
+"""From a run to what people and programs read: table, Markdown, CSV, JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from recdemo.runs import Row, Run, as_json
+
+WIDE = 118  # columns of the terminal from which on the table shows everything
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the result table."""
+
+    title: str
+    numeric: bool
+    cells: tuple[str, ...]
+    wide: bool = False  # left out on a narrow terminal
+
+
+def definition(run: Run) -> str:
+    """Say in one sentence how the numbers are defined."""
+    row = run.rows[0]
+    return (
+        f"Recall@K: share of the K items with the largest {row.truth} overlap of users that are "
+        f"among the K nearest by Euclidean distance; mean over {row.queries:,} of "
+        f"{run.dataset.rated:,} rated items of {run.dataset.name}, exact search, ties shared."
+    )
+
+
+def columns(run: Run) -> list[Column]:
+    """Return the result table, column by column; shared by all formats for people."""
+    rows, k = run.rows, run.headline
+    small = min(run.ks)
+    result = [
+        Column("Model", False, tuple(row.model for row in rows)),
+        Column("Dim", True, tuple(str(row.dimension) for row in rows)),
+        Column("How", False, tuple(row.how for row in rows)),
+    ]
+    if len({row.text for row in rows}) > 1:
+        result.append(Column("Text", False, tuple(row.text for row in rows)))
+    result.append(Column(f"Recall@{k}", True, tuple(f"{row.recall[k]:.4f}" for row in rows)))
+    result.append(Column("95 %", False, tuple(interval(row, f"recall@{k}") for row in rows)))
+    if small != k:
+        name = f"recall@{small}"
+        result.append(
+            Column(f"Recall@{small}", True, tuple(f"{row.recall[small]:.4f}" for row in rows))
+        )
+        result.append(Column("95 %", False, tuple(interval(row, name) for row in rows), wide=True))
+    result += [
+        Column(f"nDCG@{k}", True, tuple(f"{row.ndcg[k]:.4f}" for row in rows)),
+        Column("B/item", True, tuple(f"{row.bytes_per_item:,}" for row in rows)),
+        Column("embed s", True, tuple(_seconds(row.seconds.embed) for row in rows), wide=True),
+        Column("load s", True, tuple(_seconds(row.seconds.load) for row in rows), wide=True),
+        Column("query s", True, tuple(_seconds(row.seconds.query) for row in rows), wide=True),
+    ]
+    return result
+
+
+def interval(row: Row, name: str) -> str:
+    """Return an interval as text, ``-`` where there are too few items for one."""
+    found = row.interval.get(name)
+    return "-" if found is None else f"{found[0]:.4f}-{found[1]:.4f}"
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def notes(run: Run) -> list[str]:
+    """Return what must be read with the table: chance, ceiling, baselines, what is missing."""
+    k = run.headline
+    lines = [f"Chance: Recall@{k} {run.chance[k]:.4f}."]
+    if run.ceiling is not None:
+        lower, upper = run.ceiling.lower, run.ceiling.upper
+        lines.append(
+            f"Ceiling: two random halves of the users agree {_range(lower)}, a bootstrap of the "
+            f"users agrees with all of them {_range(upper)}; no model can be expected above that."
+        )
+    lines += _free_baselines(run)
+    for row in run.rows:
+        if row.note:
+            lines.append(f"{row.model}: {row.note}.")
+        if row.without_vector:
+            lines.append(f"{row.label}: {row.without_vector:,} items have no vector and score 0.")
+    without = run.dataset.rated - run.rows[0].queries
+    if without:
+        lines.append(f"{without:,} rated items share no user with another and are no queries.")
+    if any(row.seconds.load is None for row in run.rows):
+        lines.append("- under seconds: the collection was there already.")
+    return lines
+
+
+def _range(values: Sequence[float]) -> str:
+    mean = sum(values) / len(values)
+    return f"{mean:.3f} (seeds: {min(values):.3f} to {max(values):.3f})"
+
+
+def _free_baselines(run: Run) -> list[str]:
+    """Say what a free baseline reaches, so that no model is read without it."""
+    k = run.headline
+    free = [row for row in run.rows if row.model.startswith("baseline:")]
+    if not free:
+        return []
+    best = max(free, key=lambda row: row.recall[k])
+    if not run.published:
+        return [f"Best free baseline: {best.model}, Recall@{k} {best.recall[k]:.4f}."]
+    top = max(run.published, key=lambda row: row.recall.get(k, 0))
+    beats = "beats" if best.recall[k] > top.recall[k] else "does not beat"
+    return [
+        f"The free {best.model} ({best.recall[k]:.4f}) {beats} every published model "
+        f"(best: {top.model} at {top.dimension}, {top.recall[k]:.4f})."
+    ]
+
+
+def published_line(run: Run) -> str:
+    """Say what keeps published rows apart from measured ones."""
+    texts = ", ".join(dict.fromkeys(row.text for row in run.rows))
+    return f"published: texts by gpt-4o-mini; measured: {texts}"
+
+
+def _published_columns(run: Run) -> list[Column]:
+    return [
+        Column("Published model", False, tuple(row.model for row in run.published)),
+        Column("Dim", True, tuple(str(row.dimension) for row in run.published)),
+        Column("Recall@100", True, tuple(f"{row.recall[100]:.4f}" for row in run.published)),
+    ]
+
+
+def table(run: Run, width: int) -> RenderableType:
+    """Return the run for a terminal of *width* columns."""
+    shown = [column for column in columns(run) if width >= WIDE or not column.wide]
+    parts: list[RenderableType] = [Text(definition(run)), _rich(shown)]
+    parts += [Text(line) for line in notes(run)]
+    if run.published:
+        source = run.published[0].source
+        parts += [_rich(_published_columns(run)), Text(f"{published_line(run)} ({source})")]
+    if run.skipped:
+        parts.append(Text("\nSkipped:"))
+        parts += [Text(f"  {row.model}: {row.reason}") for row in run.skipped]
+    return Group(*parts)
+
+
+def _rich(shown: Sequence[Column]) -> Table:
+    result = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in shown:
+        result.add_column(
+            column.title, justify="right" if column.numeric else "left", no_wrap=column.numeric
+        )
+    for cells in zip(*(column.cells for column in shown), strict=True):
+        result.add_row(*(Text(cell) for cell in cells))  # Text: a name is never markup
+    return result
+
+
+def as_text(renderable: RenderableType, width: int = 160) -> str:
+    """Render for a file or a pipe: no colors, nothing cut."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(renderable)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+
+
+def as_markdown(run: Run) -> str:
+    """Return the run as Markdown."""
+    parts = [definition(run), _pipes(columns(run)), "\n".join(f"- {line}" for line in notes(run))]
+    if run.published:
+        parts += [_pipes(_published_columns(run)), published_line(run)]
+    if run.skipped:
+        parts.append("\n".join(f"- skipped {row.model}: {row.reason}" for row in run.skipped))
+    return "\n\n".join(parts) + "\n"
+
+
+def _pipes(shown: Sequence[Column]) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    rule = ["---:" if column.numeric else "---" for column in shown]
+    body = zip(*(column.cells for column in shown), strict=True)
+    return "\n".join([line([c.title for c in shown]), line(rule), *(line(cells) for cells in body)])
+
+
+def as_csv(run: Run) -> str:
+    """Return the rows as CSV, one line per model, with all measures and intervals."""
+    measures = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in run.ks]
+    head = ["model", "dimension", "how", "text", "truth", "protocol", "queries", "without_vector"]
+    tail = ["bytes_per_item", "embed_seconds", "load_seconds", "query_seconds", "collection"]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        [*head, *(f"{m}{end}" for m in measures for end in ("", "_low", "_high")), *tail]
+    )
+    for row in run.rows:
+        values: list[object] = [getattr(row, name) for name in head]
+        for measure in measures:
+            name, k = measure.split("@")
+            score = (row.recall if name == "recall" else row.ndcg)[int(k)]
+            values += [score, *(row.interval.get(measure) or (None, None))]
+        seconds = row.seconds
+        values += [row.bytes_per_item, seconds.embed, seconds.load, seconds.query, row.collection]
+        writer.writerow(values)
+    return out.getvalue()
+
+
+def json_text(run: Run) -> str:
+    """Return the run as JSON."""
+    return json.dumps(as_json(run), indent=1) + "\n"
