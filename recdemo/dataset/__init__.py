@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recdemo.dataset.catalog import Catalog
-from recdemo.dataset.interactions import Interactions, IntArray
+from recdemo.dataset.interactions import IntArray, Interactions
 
 DEFAULT = "ml-1m"
 
@@ -36,11 +36,14 @@ class Dataset:
 
 
 def open_dataset(name_or_path: str = DEFAULT) -> Dataset:
-    """Open ``ml-1m``, or a MovieLens folder or zip; imports only the reader it needs."""
+    """Open ``ml-1m``, what was fetched by name, or a MovieLens folder or zip.
+
+    Imports only the reader it needs.
+    """
     if name_or_path == DEFAULT:
         from recdemo.dataset import bundled
 
         return bundled.open_bundled()
-    from recdemo.dataset import movielens
+    from recdemo.dataset import download, movielens
 
-    return movielens.open_movielens(Path(name_or_path))
+    return movielens.open_movielens(download.locate(name_or_path))

@@ -80,7 +80,10 @@ class Archive:
             return (self.path / member).open("rb") if self.zip is None else self.zip.open(member)
 
     def unpack(self, names: list[str], folder: Path) -> None:
-        """Write some of the files into *folder*, under their bare names."""
+        """Write some of the files into *folder*, under their bare names.
+
+        A zip that also holds what would land elsewhere is refused as a whole.
+        """
         if self.zip is not None:
             _refuse_strangers(self.path, self.zip)
         for name in names:
