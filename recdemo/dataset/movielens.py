@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recdemo.dataset import DEFAULT, Dataset
-from recdemo.dataset.archive import Archive, open_archive
+from recdemo.dataset.archive import Archive, faults_of, open_archive
 from recdemo.dataset.catalog import Catalog, Value
 from recdemo.dataset.chunks import Columns
 from recdemo.dataset.reading import Reading, read_interactions
@@ -87,11 +87,12 @@ def read_movielens(path: Path) -> MovieLens:
     """Read movies and ratings of a MovieLens folder or zip."""
     with open_archive(path) as archive:
         layout = find_layout(archive)
-        catalog = _read_movies(archive, layout)
+        form = _form(archive, layout)
+        catalog = _read_movies(archive, layout, form)
         label = archive.label(layout.ratings)
         with archive.open(layout.ratings) as stream:
             reading = read_interactions(
-                stream, catalog.item_ids, layout.ratings_columns, form=layout.form, name=label
+                stream, catalog.item_ids, layout.ratings_columns, form=form, name=label
             )
     if not len(reading.interactions):
         why = "it is empty"
@@ -116,13 +117,30 @@ def find_layout(archive: Archive) -> Layout:
     )
 
 
-def _read_movies(archive: Archive, layout: Layout) -> Catalog:
+def _form(archive: Archive, layout: Layout) -> TextForm:
+    """Return how the files are written; 1M is latin-1, and 10M, whose files look alike, UTF-8.
+
+    Letters beyond ASCII in latin-1 are no valid UTF-8, but by an odd accident.
+    """
+    if layout is CSV:
+        return layout.form
+    label = archive.label(layout.movies)
+    with archive.open(layout.movies) as stream, faults_of(label):
+        data = stream.read()
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return layout.form
+    return TextForm(layout.form.separator, "utf-8")
+
+
+def _read_movies(archive: Archive, layout: Layout, form: TextForm) -> Catalog:
     label = archive.label(layout.movies)
     lines: dict[str, int] = {}  # item id -> its line
     titles: list[str] = []
     years: list[int | None] = []
     genres: list[tuple[str, ...]] = []
-    for record in _movie_records(archive, layout):
+    for record in _movie_records(archive, layout, form):
         item_id, title, kinds = (field.strip() for field in record.fields)
         if not item_id:
             raise fault(label, record.line, "the id of the movie is empty")
@@ -139,9 +157,9 @@ def _read_movies(archive: Archive, layout: Layout) -> Catalog:
     return Catalog(archive.stem(layout.movies), tuple(lines), fields)
 
 
-def _movie_records(archive: Archive, layout: Layout) -> Iterator[Record]:
+def _movie_records(archive: Archive, layout: Layout, form: TextForm) -> Iterator[Record]:
     """Yield id, title and genres of each movie."""
-    label, form = archive.label(layout.movies), layout.form
+    label = archive.label(layout.movies)
     with archive.open(layout.movies) as stream:
         records = read_records(read_blocks(stream, label), label, form)
         header = list(layout.movie_columns)
