@@ -219,7 +219,7 @@ def _with_intervals(rows: list[Row]) -> Iterator[Row]:
 
 
 def _ceiling(dataset: Dataset, truth: Truth, k: int) -> CeilingFacts | None:
-    ceiling = find_ceiling(dataset, truth, k)
+    ceiling = find_ceiling(dataset, truth.overlap, k)
     if ceiling is None:
         return None
     return CeilingFacts(ceiling.k, ceiling.lower, ceiling.upper, ceiling.seeds)

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -13,7 +13,10 @@ from rich.text import Text
 
 from recdemo.runs import Row, Run, as_json
 
-WIDE = 118  # columns of the terminal from which on the table shows everything
+GAP = 3  # columns of the terminal between two columns of a table
+
+
+_NAMES = {"jaccard": "Jaccard", "cosine": "cosine", "lift": "lift"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,46 +26,60 @@ class Column:
     title: str
     numeric: bool
     cells: tuple[str, ...]
-    wide: bool = False  # left out on a narrow terminal
+    rank: int = 0  # on a narrow terminal the columns with the largest are left out first
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that it takes."""
+        return max(map(len, (self.title, *self.cells)))
 
 
 def definition(run: Run) -> str:
     """Say in one sentence how the numbers are defined."""
     row = run.rows[0]
     return (
-        f"Recall@K: share of the K items with the largest {row.truth} overlap of users that are "
-        f"among the K nearest by Euclidean distance; mean over {row.queries:,} of "
+        f"Recall@K: share of the K items with the largest {_NAMES[row.truth]} overlap of users "
+        f"that are among the K nearest by Euclidean distance; mean over {row.queries:,} of "
         f"{run.dataset.rated:,} rated items of {run.dataset.name}, exact search, ties shared."
     )
 
 
 def columns(run: Run) -> list[Column]:
     """Return the result table, column by column; shared by all formats for people."""
-    rows, k = run.rows, run.headline
-    small = min(run.ks)
+    rows, k, small = run.rows, run.headline, min(run.ks)
+    texts = len({row.text for row in rows}) > 1
+
+    def numbers(title: str, values: Iterable[str], rank: int) -> Column:
+        return Column(title, True, tuple(values), rank)
+
     result = [
         Column("Model", False, tuple(row.model for row in rows)),
-        Column("Dim", True, tuple(str(row.dimension) for row in rows)),
-        Column("How", False, tuple(row.how for row in rows)),
+        numbers("Dim", (str(row.dimension) for row in rows), 0),
+        Column("How", False, tuple(row.how for row in rows), 3),
+        Column("Text", False, tuple(row.text for row in rows), 0 if texts else 9),
+        numbers(f"Recall@{k}", (f"{row.recall[k]:.4f}" for row in rows), 0),
+        numbers("95 %", (interval(row, f"recall@{k}") for row in rows), 1),
+        numbers(f"Recall@{small}", (f"{row.recall[small]:.4f}" for row in rows), 4),
+        numbers("95 %", (interval(row, f"recall@{small}") for row in rows), 6),
+        numbers(f"nDCG@{k}", (f"{row.ndcg[k]:.4f}" for row in rows), 2),
+        numbers("B/item", (f"{row.bytes_per_item:,}" for row in rows), 5),
+        numbers("embed s", (_seconds(row.seconds.embed) for row in rows), 8),
+        numbers("load s", (_seconds(row.seconds.load) for row in rows), 8),
+        numbers("query s", (_seconds(row.seconds.query) for row in rows), 7),
     ]
-    if len({row.text for row in rows}) > 1:
-        result.append(Column("Text", False, tuple(row.text for row in rows)))
-    result.append(Column(f"Recall@{k}", True, tuple(f"{row.recall[k]:.4f}" for row in rows)))
-    result.append(Column("95 %", False, tuple(interval(row, f"recall@{k}") for row in rows)))
-    if small != k:
-        name = f"recall@{small}"
-        result.append(
-            Column(f"Recall@{small}", True, tuple(f"{row.recall[small]:.4f}" for row in rows))
-        )
-        result.append(Column("95 %", False, tuple(interval(row, name) for row in rows), wide=True))
-    result += [
-        Column(f"nDCG@{k}", True, tuple(f"{row.ndcg[k]:.4f}" for row in rows)),
-        Column("B/item", True, tuple(f"{row.bytes_per_item:,}" for row in rows)),
-        Column("embed s", True, tuple(_seconds(row.seconds.embed) for row in rows), wide=True),
-        Column("load s", True, tuple(_seconds(row.seconds.load) for row in rows), wide=True),
-        Column("query s", True, tuple(_seconds(row.seconds.query) for row in rows), wide=True),
-    ]
-    return result
+    if small == k:
+        result = [c for c in result if c.rank not in (4, 6)]
+    return [c for c in result if c.rank < 9]
+
+
+def fitting(shown: list[Column], width: int) -> list[Column]:
+    """Leave out the least important columns until the rest fits into *width*."""
+    while sum(column.width + GAP for column in shown) > width + GAP:
+        least = max(column.rank for column in shown)
+        if least == 0:
+            break
+        shown = [column for column in shown if column.rank < least]
+    return shown
 
 
 def interval(row: Row, name: str) -> str:
@@ -82,8 +99,8 @@ def notes(run: Run) -> list[str]:
     if run.ceiling is not None:
         lower, upper = run.ceiling.lower, run.ceiling.upper
         lines.append(
-            f"Ceiling: two random halves of the users agree {_range(lower)}, a bootstrap of the "
-            f"users agrees with all of them {_range(upper)}; no model can be expected above that."
+            f"Ceiling: {_range(lower)} where two random halves of the users are compared, "
+            f"{_range(upper)} where all users are compared with a bootstrap of them."
         )
     lines += _free_baselines(run)
     for row in run.rows:
@@ -101,7 +118,7 @@ def notes(run: Run) -> list[str]:
 
 def _range(values: Sequence[float]) -> str:
     mean = sum(values) / len(values)
-    return f"{mean:.3f} (seeds: {min(values):.3f} to {max(values):.3f})"
+    return f"{mean:.3f} ({min(values):.3f} to {max(values):.3f} over {len(values)} seeds)"
 
 
 def _free_baselines(run: Run) -> list[str]:
@@ -131,13 +148,13 @@ def _published_columns(run: Run) -> list[Column]:
     return [
         Column("Published model", False, tuple(row.model for row in run.published)),
         Column("Dim", True, tuple(str(row.dimension) for row in run.published)),
-        Column("Recall@100", True, tuple(f"{row.recall[100]:.4f}" for row in run.published)),
+        Column("Recall@100", True, tuple(f"{row.recall[100]:.5f}" for row in run.published)),
     ]
 
 
 def table(run: Run, width: int) -> RenderableType:
     """Return the run for a terminal of *width* columns."""
-    shown = [column for column in columns(run) if width >= WIDE or not column.wide]
+    shown = fitting(columns(run), width)
     parts: list[RenderableType] = [Text(definition(run)), _rich(shown)]
     parts += [Text(line) for line in notes(run)]
     if run.published:

@@ -4,10 +4,11 @@ Nothing heavy is imported here: ``recdemo --help`` answers within half a second.
 """
 
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
+from recdemo import __version__
 from recdemo.cli import evaluate
 from recdemo.errors import RecdemoError
 
@@ -15,9 +16,24 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Choose a text embedding model and a dimension for similar items.",
 )
 app.command()(evaluate.evaluate)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"recdemo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def recdemo(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Choose a text embedding model and a dimension for similar items."""
+
 
 INTERRUPTED = 130
 

@@ -45,19 +45,33 @@ def find_truth(
 
 def truth_path(dataset: Dataset, interactions: Interactions, overlap: str, k: int) -> Path:
     """Return where truth lists are kept, by all that they depend on."""
-    digest = hashlib.sha256(f"{overlap} {k} {ids_hash(dataset.catalog.item_ids)}".encode())
+    return _kept(dataset, interactions, f"{overlap} {k}", ".npz")
+
+
+def ceiling_path(dataset: Dataset, interactions: Interactions, overlap: str, k: int) -> Path:
+    """Return where a ceiling is kept, by all that it depends on."""
+    return _kept(dataset, interactions, f"ceiling {overlap} {k}", ".ceiling.json")
+
+
+def _kept(dataset: Dataset, interactions: Interactions, what: str, ending: str) -> Path:
+    digest = hashlib.sha256(f"{what} {ids_hash(dataset.catalog.item_ids)}".encode())
     order = np.lexsort((interactions.rows, interactions.users))
     digest.update(interactions.users[order].tobytes())
     digest.update(interactions.rows[order].tobytes())
-    return settings().truths / f"{dataset.name}-{digest.hexdigest()[:16]}.npz"
+    return settings().truths / f"{dataset.name}-{digest.hexdigest()[:16]}{ending}"
 
 
-def find_ceiling(dataset: Dataset, truth: Truth, k: int) -> Ceiling | None:
-    """Return the ceiling at *k* where it has been computed; bundled for Jaccard at 100."""
-    if dataset.ceiling_file is None or truth.overlap != "jaccard":
+def find_ceiling(dataset: Dataset, overlap: str, k: int) -> Ceiling | None:
+    """Return the ceiling at *k*: the bundled, or one kept by ``recdemo truth build --ceiling``."""
+    if dataset.ceiling_file is not None and overlap == "jaccard":
+        ceiling = load_ceiling(dataset.ceiling_file)
+        if ceiling.k == k:
+            return ceiling
+    try:
+        path = ceiling_path(dataset, dataset.interactions(), overlap, k)
+    except DatasetError:  # no raw interactions at hand, so none can have been computed
         return None
-    ceiling = load_ceiling(dataset.ceiling_file)
-    return ceiling if ceiling.k == k else None
+    return load_ceiling(path) if path.exists() else None
 
 
 def save_truth(truth: Truth, item_ids: tuple[str, ...], path: Path) -> None:
@@ -115,3 +129,13 @@ def _make_folder(folder: Path) -> None:
         raise StoreError(
             f"cannot write to {folder}: {error.strerror}; set RECDEMO_HOME to a folder you own"
         ) from error
+
+
+def save_counts(dataset: Dataset, path: Path) -> None:
+    """Write how many users touched each item as CSV: item_id, users."""
+    _make_folder(path.parent)
+    lines = [
+        f"{item_id},{count}\n"
+        for item_id, count in zip(dataset.catalog.item_ids, dataset.counts.tolist(), strict=True)
+    ]
+    path.write_text("item_id,users\n" + "".join(lines), encoding="utf-8")

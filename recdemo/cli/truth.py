@@ -1,0 +1,131 @@
+"""``recdemo truth``: build and show the truth lists."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recdemo.cli.options import DatasetOption, Overlap
+from recdemo.cli.output import notice, progress, show_rich
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from recdemo.dataset import Dataset
+    from recdemo.truth import Truth
+
+app = typer.Typer(no_args_is_help=True, help="Build and show the truth lists.")
+
+
+@app.command()
+def build(
+    dataset: DatasetOption = "ml-1m",
+    truth: Annotated[Overlap, typer.Option(help="Overlap of users.")] = Overlap.JACCARD,
+    k: Annotated[int, typer.Option("--k", help="Length of the lists.", min=1)] = 100,
+    ceiling: Annotated[bool, typer.Option("--ceiling", help="Also compute the ceiling.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write truth.npz, interaction_counts.csv and ceiling.json here instead."),
+    ] = None,
+) -> None:
+    """Build the truth lists from raw interactions, and with --ceiling what they allow at best."""
+    from recdemo.dataset import open_dataset
+    from recdemo.truth import build_truth, check_k
+    from recdemo.truth.ceiling import build_ceiling, save_ceiling
+    from recdemo.truth.files import ceiling_path, save_counts, save_truth, truth_path
+
+    data = open_dataset(dataset)
+    check_k(k, int((data.counts > 0).sum()))
+    interactions = data.interactions()
+    with progress() as shown:
+        task = shown.add_task("truth", total=None)
+        lists = build_truth(
+            interactions, truth, k, lambda d, n: shown.update(task, completed=d, total=n)
+        )
+        path = truth_path(data, interactions, truth, k) if output is None else output / "truth.npz"
+        save_truth(lists, data.catalog.item_ids, path)
+        notice(f"truth lists of {len(lists.queries):,} items: {path}")
+        if output is not None:
+            save_counts(data, output / "interaction_counts.csv")
+        if ceiling:
+            task = shown.add_task("ceiling", total=None)
+            found = build_ceiling(
+                interactions,
+                truth,
+                k,
+                on_progress=lambda d, n: shown.update(task, completed=d, total=n),
+            )
+            path = (
+                ceiling_path(data, interactions, truth, k)
+                if output is None
+                else output / "ceiling.json"
+            )
+            save_ceiling(found, path)
+            notice(f"ceiling: {path}")
+
+
+@app.command()
+def show(
+    title: Annotated[str | None, typer.Argument(help="An item; all lists in sum without.")] = None,
+    dataset: DatasetOption = "ml-1m",
+    truth: Annotated[Overlap, typer.Option(help="Overlap of users.")] = Overlap.JACCARD,
+    k: Annotated[int, typer.Option("--k", help="Length of the list.", min=1)] = 10,
+) -> None:
+    """Show the truth list of an item, or without a title what the lists hold in sum."""
+    from recdemo.dataset import open_dataset
+    from recdemo.search import build_index, find_one
+    from recdemo.truth.files import find_truth
+
+    data = open_dataset(dataset)
+    lists = find_truth(data, truth, k)
+    if title is None:
+        show_rich(_summary(data, lists))
+        return
+    row = find_one(build_index(data.catalog, data.counts), title)
+    if lists.neighbors[row, 0] < 0:
+        notice(f"{data.catalog.label(row)} has no truth list: no user touched it and another item")
+        return
+    show_rich(_list(data, lists.cut(k), row))
+
+
+def _list(data: "Dataset", truth: "Truth", row: int) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(f"Largest {truth.overlap} overlap of users with {_name(data, row)}"))
+    for column in ("#", "Movie", "Year", "Genre", truth.overlap.capitalize(), "Raters"):
+        table.add_column(column)
+    for rank, (other, value) in enumerate(
+        zip(truth.neighbors[row].tolist(), truth.overlaps[row].tolist(), strict=True), 1
+    ):
+        if other >= 0:
+            fields = (data.catalog.text(other, field) for field in ("year", "genres"))
+            cells = (data.catalog.title(other), *fields, f"{value:.4f}", f"{data.counts[other]:,}")
+            table.add_row(str(rank), *map(Text, cells))
+    return table
+
+
+def _name(data: "Dataset", row: int) -> str:
+    return f"{data.catalog.label(row)}, {data.counts[row]:,} raters"
+
+
+def _summary(data: "Dataset", truth: "Truth") -> "Table":
+    from rich.table import Table
+
+    from recdemo.truth.files import find_ceiling
+
+    lengths = (truth.neighbors[truth.rated] >= 0).sum(axis=1)
+    table = Table(title=f"Truth of {data.name}: {truth.overlap}", show_header=False)
+    table.add_row("items with a list (queries)", f"{len(truth.queries):,}")
+    table.add_row("rated items (candidates)", f"{truth.n_rated:,}")
+    table.add_row("length of a full list", f"{truth.k:,}")
+    table.add_row("shorter lists", f"{(lengths < truth.k).sum():,}, the shortest {lengths.min()}")
+    ceiling = find_ceiling(data, truth.overlap, truth.k)
+    if ceiling is None:
+        table.add_row("ceiling", "not computed; see 'recdemo truth build --ceiling'")
+    else:
+        for name, values in (("halves", ceiling.lower), ("bootstrap", ceiling.upper)):
+            mean = sum(values) / len(values)
+            span = f"{min(values):.3f} to {max(values):.3f}"
+            table.add_row(f"ceiling at {ceiling.k}, {name} of users", f"{mean:.3f} ({span})")
+    return table
