@@ -245,7 +245,8 @@ def _id(record: Record, column: int, plan: _Plan) -> str:
 
 def _number(record: Record, column: int, plan: _Plan) -> str:
     text = record.fields[column]
-    if _NUMBER.fullmatch(text) and abs(float(text)) < _LARGEST:
+    limit = _LARGEST if column == plan.timestamp else math.inf
+    if _NUMBER.fullmatch(text) and abs(float(text)) < limit:
         return text
     what = f"expected a number in column {plan.header[column]!r}, got {text!r}"
     raise fault(plan.name, record.line, f"{what}: {shown(record, plan.form)}")

@@ -46,16 +46,20 @@ def latest(
     """
     stays = np.ones(len(rows), np.bool_)
     pairs = users * np.int64(n_items) + rows
-    ordered = np.sort(pairs)
-    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    del ordered  # 8 bytes an entry
-    if not len(repeated):
+    ordered = np.sort(pairs)  # much faster than the argsort that only repeats need
+    if not (ordered[1:] == ordered[:-1]).any():
         return stays
-    places = np.flatnonzero(np.isin(pairs, repeated))
-    times = places if timestamps is None else timestamps[places]
-    places = places[np.lexsort((places, times, pairs[places]))]  # last key first
-    overtaken = pairs[places[:-1]] == pairs[places[1:]]
-    stays[places[:-1][overtaken]] = False
+    order = np.argsort(pairs, kind="stable")
+    np.take(pairs, order, out=ordered)
+    del pairs  # 8 bytes an entry
+    repeats = np.zeros(len(order), np.bool_)
+    np.equal(ordered[1:], ordered[:-1], out=repeats[1:])
+    repeats[:-1] |= repeats[1:]  # all entries of a pair that repeats, its first one too
+    places, pairs = order[repeats], ordered[repeats]
+    if timestamps is not None:
+        by_time = np.lexsort((timestamps[places], pairs))  # stable, the last key leads
+        places = places[by_time]  # the pairs stand in the same order as before
+    stays[places[:-1][pairs[:-1] == pairs[1:]]] = False
     return stays
 
 
