@@ -152,7 +152,7 @@ def _fit(texts: tuple[str, ...]) -> FloatArray:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        words = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2)
+        words = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2, dtype=np.float32)
         weights = words.fit_transform(texts)
     except ValueError as error:  # no word stands in two texts
         raise EmbeddingError(
@@ -160,7 +160,7 @@ def _fit(texts: tuple[str, ...]) -> FloatArray:
         ) from error
     most = min(LSA_DIMENSION, *weights.shape)
     svd = TruncatedSVD(n_components=most, random_state=SEED)
-    return cast(FloatArray, svd.fit_transform(weights).astype(np.float32))
+    return cast(FloatArray, svd.fit_transform(weights).astype(np.float32, copy=False))
 
 
 def _fixed(name: ModelName, dimension: int, revision: str, note: str) -> ModelSpec:
