@@ -124,7 +124,8 @@ def _plan(header: Sequence[str], name: str, columns: Columns, form: TextForm) ->
         if header.count(column) == 1:
             return header.index(column)
         how = "more than one" if column in header else "no"
-        raise DatasetError(f"{name} has {how} column {column!r}; its columns: {', '.join(header)}")
+        known = shown(Record(1, list(header)), form)
+        raise DatasetError(f"{name} has {how} column {column!r}; its columns are {known}")
 
     return _Plan(
         name,

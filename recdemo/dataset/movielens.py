@@ -20,6 +20,7 @@ from recdemo.dataset.records import (
     field_count_fault,
     read_blocks,
     read_records,
+    shown,
 )
 from recdemo.dataset.titles import split_title
 from recdemo.errors import DatasetError
@@ -167,7 +168,8 @@ def _movie_records(archive: Archive, layout: Layout, form: TextForm) -> Iterator
             header = [name.strip() for name in next(records, Record(1, [])).fields]
         for column in layout.movie_columns:
             if header.count(column) != 1:
-                raise DatasetError(f"{label} needs one column {column!r}; it has {header}")
+                known = shown(Record(1, header), form)
+                raise DatasetError(f"{label} needs one column {column!r}; its columns are {known}")
         places = [header.index(column) for column in layout.movie_columns]
         for record in records:
             if len(record.fields) != len(header):

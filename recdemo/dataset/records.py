@@ -150,4 +150,4 @@ def fault(name: str, line: int, message: str) -> DatasetError:
 def shown(record: Record, form: TextForm) -> str:
     """Return a record as a short line for messages."""
     text = form.separator.join(record.fields)
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+    return repr(text if len(text) <= 80 else f"{text[:77]}...")
