@@ -153,6 +153,8 @@ def open_store(location: str, on_wait: Notice = lambda message: None) -> VectorS
 def check_vectors(batch: Batch, info: CollectionInfo) -> None:
     """Refuse vectors of another shape, or with NaN or infinity, before they are written."""
     vectors, rows = batch.vectors, batch.rows
+    if vectors.dtype != np.float32:  # a larger type could overflow on its way into the store
+        raise ValueError(f"{info.model}: expected float32 vectors, got {vectors.dtype}")
     if vectors.shape != (len(rows), info.dimension):
         raise StoreError(
             f"{info.model}: expected vectors of {info.dimension} numbers, got {vectors.shape}"

@@ -1,0 +1,296 @@
+"""The embedded store: every collection a Qdrant Edge shard in a folder, open only for a call.
+
+A shard is built in a temporary folder and renamed into place, so a collection is there whole or
+not at all, and the engine's write-ahead log, half of the disk and most of the time to open, is
+not needed. The engine holds the interpreter's lock while it searches and lets two processes
+open the same shard, so queries go to it in short batches, behind a lock of our own.
+"""
+
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import qdrant_edge as qdrant
+from numpy.typing import NDArray
+
+from recdemo.errors import StoreError
+from recdemo.store import (
+    EXACT,
+    PLAIN,
+    Batch,
+    Candidates,
+    CollectionInfo,
+    CollectionStatus,
+    FloatArray,
+    IntArray,
+    Layout,
+    Neighbors,
+    Notice,
+    Search,
+    check_vectors,
+    files,
+    selecting,
+)
+from recdemo.store.files import TEMPORARY, State, file_errors, look
+from recdemo.store.locks import Locks, is_being_built
+from recdemo.store.points import PointsWriter, open_points, read_points
+
+HOLD = 0.5  # seconds that a collection is held open though others wait for it
+UPSERT = 128  # points given to the engine at a time
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NOT_ITS_FAULT = re.compile(r"\(os error (5|12|13|23|24|28|30)\)")  # no rights, room, memory, ...
+
+
+class EdgeStore:
+    """Keeps collections in a folder; several processes and threads may use it at once.
+
+    Args:
+        folder: where the collections lie; made when the first one is built.
+        on_wait: is told when another process is being waited for.
+        patience: seconds to wait for a collection that another process has open.
+        notice_after: seconds of waiting before *on_wait* is told.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        on_wait: Notice = lambda message: None,
+        *,
+        patience: float = 30.0,
+        notice_after: float = 1.0,
+    ) -> None:
+        self._folder = folder
+        self._on_wait = on_wait
+        self._patience = patience
+        self._notice_after = notice_after
+
+    def build(
+        self, info: CollectionInfo, batches: Iterable[Batch], *, layout: Layout = PLAIN
+    ) -> None:
+        """Write a collection whole or not at all; one that is complete stays as it is."""
+        path = self._path(info.name)
+        if files.is_built(path, info):
+            return
+        with file_errors(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        with self._locks(path).building():
+            self._remove_leftovers(info.name)
+            if files.is_built(path, info):  # by the one who was waited for
+                return
+            files.check_room(self._folder, info)
+            temporary = self._temporary(info.name)
+            try:
+                with file_errors(temporary):
+                    temporary.mkdir()
+                _fill(temporary, info, batches)
+                with file_errors(path):
+                    if look(path).state is State.INCOMPLETE:
+                        shutil.rmtree(path)
+                    temporary.rename(path)
+            finally:  # after Ctrl-C, too; gone by now if all went well
+                shutil.rmtree(temporary, ignore_errors=True)
+
+    def neighbors(
+        self,
+        name: str,
+        rows: IntArray,
+        k: int,
+        *,
+        candidates: Candidates | None = None,
+        search: Search = EXACT,
+    ) -> Neighbors:
+        """Find the *k* nearest other items of each row."""
+        path = self._path(name)
+        info = files.complete(path)
+        selecting.check_question(info, rows, k, candidates)
+        stored, vectors = open_points(path, info)
+        place = selecting.positions(stored, rows, info.n_items)
+        askable = np.flatnonzero(place >= 0)
+        ask = selecting.plan(stored, k, candidates)
+        found = selecting.nothing(len(rows), k)
+        parts = list(selecting.cut(len(askable) if ask.limit else 0, info, ask.limit))
+        locks = self._locks(path)
+        while parts:
+            with _opened(path, locks) as shard:
+                until = time.monotonic() + HOLD
+                while parts and (time.monotonic() < until or not locks.someone_waits()):
+                    part = askable[parts.pop(0)]
+                    answers = _ask(path, shard, vectors[place[part]], ask, search)
+                    best = selecting.best_first(rows[part], *answers, k)
+                    found.rows[part], found.distances[part] = best.rows, best.distances
+        return found
+
+    def read(self, name: str) -> Iterator[Batch]:
+        """Yield all stored points in the order of their rows, without payloads."""
+        path = self._path(name)
+        return read_points(path, files.complete(path))
+
+    def status(self, name: str) -> CollectionStatus:
+        """Tell bytes on disk, count, indexed vectors and state."""
+        path = self._path(name)
+        found = look(path)
+        if found.state is State.INCOMPLETE:
+            return CollectionStatus(files.bytes_on_disk(path), 0, 0, found.state.value)
+        info = files.complete(path)
+        with _opened(path, self._locks(path)) as shard, _engine(path, reading=True):
+            indexed = shard.info().indexed_vectors_count
+            return CollectionStatus(
+                files.bytes_on_disk(path), info.count, indexed, found.state.value
+            )
+
+    def collections(self) -> list[CollectionInfo]:
+        """List the collections that recdemo wrote, complete or not, by name.
+
+        Left out are those that nobody can tell about: damaged, or made by a newer recdemo.
+        """
+        with file_errors(self._folder):
+            paths = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        found = [look(path).info for path in paths if path.is_dir() and TEMPORARY not in path.name]
+        return [info for info in found if info is not None]
+
+    def delete(self, name: str) -> None:
+        """Remove a collection of recdemo's; what is not recdemo's is an error."""
+        path = self._path(name)
+        files.check_ours(path)
+        locks = self._locks(path)
+        with locks.building(), locks.using():
+            files.check_ours(path)  # another process may have been faster
+            temporary = self._temporary(name)
+            with file_errors(path):
+                path.rename(temporary)  # gone at once, even if what follows is cut short
+                shutil.rmtree(temporary)
+
+    def close(self) -> None:
+        """Release what the store holds, which is nothing between two calls."""
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name) or TEMPORARY in name or name.endswith(".lock"):
+            raise StoreError(f"no collection can have the name {name!r}")
+        return self._folder / name
+
+    def _temporary(self, name: str) -> Path:
+        return self._folder / f"{name}{TEMPORARY}{secrets.token_hex(4)}"
+
+    def _locks(self, path: Path) -> Locks:
+        return Locks(path, self._on_wait, patience=self._patience, notice_after=self._notice_after)
+
+    def _remove_leftovers(self, name: str) -> None:
+        for path in self._folder.glob(f"*{TEMPORARY}*"):
+            owner = path.name.split(TEMPORARY)[0]
+            ours = look(path).state in (State.INCOMPLETE, State.COMPLETE)
+            if ours and (owner == name or not is_being_built(self._folder / owner)):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _fill(path: Path, info: CollectionInfo, batches: Iterable[Batch]) -> None:
+    """Write a collection into the empty folder *path*; ``complete`` comes last."""
+    files.write_info(path, replace(info, complete=False))
+    vectors = qdrant.EdgeVectorParams(size=info.dimension, distance=qdrant.Distance.Euclid)
+    with _engine(path):
+        shard = qdrant.EdgeShard.create(
+            str(path / files.SHARD), qdrant.EdgeConfig(vectors=vectors, wal_enabled=False)
+        )
+    with closing(shard), PointsWriter(path, info) as writer:
+        for batch in batches:
+            check_vectors(batch, info)
+            writer.add(batch)
+            with _engine(path):
+                _upsert(shard, batch)
+        writer.finish()
+        with _engine(path):
+            shard.flush()
+            count = shard.count(qdrant.CountRequest(exact=True))
+    if count != info.count:
+        raise StoreError(f"{info.name}: the engine kept {count} of {info.count} points; load again")
+    files.write_info(path, replace(info, complete=True))
+
+
+def _upsert(shard: qdrant.EdgeShard, batch: Batch) -> None:
+    payloads = batch.payloads or ({},) * len(batch.rows)
+    for start in range(0, len(batch.rows), UPSERT):
+        part = slice(start, start + UPSERT)
+        points = [
+            qdrant.Point(row, vector, dict(payload))
+            for row, vector, payload in zip(
+                batch.rows[part].tolist(),
+                batch.vectors[part].tolist(),
+                payloads[part],
+                strict=True,
+            )
+        ]
+        shard.update(qdrant.UpdateOperation.upsert_points(points))
+
+
+@contextmanager
+def _opened(path: Path, locks: Locks) -> Iterator[qdrant.EdgeShard]:
+    with locks.using():
+        info = files.complete(path)  # it may have gone since the last time
+        with _engine(path, reading=True):
+            shard = qdrant.EdgeShard.load(str(path / files.SHARD))
+        with closing(shard):
+            with _engine(path, reading=True):
+                count = shard.count(qdrant.CountRequest(exact=True))
+            if count != info.count:  # the engine passes over segments that it cannot read
+                raise files.damaged(path)
+            yield shard
+
+
+def _ask(
+    path: Path, shard: qdrant.EdgeShard, vectors: FloatArray, ask: selecting.Ask, search: Search
+) -> tuple[NDArray[np.intp], IntArray, FloatArray]:
+    """Return how many answers came for each vector, their rows and their distances."""
+    params, rows_filter = qdrant.SearchParams(exact=search.exact), _filter(ask)
+    asked: list[Any] = [memoryview(vector) for vector in vectors]  # as good as lists, and faster
+    requests = [
+        qdrant.QueryRequest(
+            ask.limit, query=qdrant.Query.Nearest(vector), filter=rows_filter, params=params
+        )
+        for vector in asked
+    ]
+    with _engine(path, reading=True):
+        answers = shard.query_batch(qdrant.QueryBatchRequest(requests))
+    lengths = np.fromiter(map(len, answers), np.intp, len(answers))
+    if search.exact and (lengths != ask.limit).any():
+        raise files.damaged(path)
+    rows = np.fromiter(map(attrgetter("id"), chain(*answers)), np.int32, lengths.sum())
+    distances = np.fromiter(map(attrgetter("score"), chain(*answers)), np.float32, lengths.sum())
+    return lengths, rows, distances
+
+
+def _filter(ask: selecting.Ask) -> qdrant.Filter | None:
+    if ask.only is not None:
+        return qdrant.Filter(must=[qdrant.HasIdCondition(set(ask.only))])
+    if ask.without is not None:
+        return qdrant.Filter(must_not=[qdrant.HasIdCondition(set(ask.without))])
+    return None
+
+
+@contextmanager
+def _engine(path: Path, *, reading: bool = False) -> Iterator[None]:
+    """Turn what the engine raises into a line for the user; what is not known passes.
+
+    The engine raises plain `Exception` whatever happens, and where it does not expect what it
+    reads a `PanicException`, which is a `BaseException` of a module that cannot be imported.
+    """
+    try:
+        yield
+    except BaseException as error:
+        text = " ".join(str(error).split())
+        panic = type(error).__name__ == "PanicException"
+        if not panic and not (type(error) is Exception and text.startswith("Service runtime")):
+            raise
+        if _NOT_ITS_FAULT.search(text):
+            raise StoreError(f"the engine cannot use {path}: {text}") from error
+        if reading:
+            raise files.damaged(path) from error
+        raise
