@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recdemo.dataset import Dataset
-from recdemo.embedding import ModelName, open_embedder, parse_models
+from recdemo.embedding import ModelName, open_embedder, parse_model
 from recdemo.errors import EmbeddingError
 from recdemo.loading import Progress, ensure_collection
 from recdemo.neighbors import nearest
@@ -41,7 +41,7 @@ class Opinion:
 def default_model(dataset: Dataset, texts: Texts) -> ModelName:
     """Return the first preferred model that can run on these texts without paying."""
     for text in PREFERRED:
-        [name] = parse_models(text)
+        name = parse_model(text)
         try:
             open_embedder(name, dataset, texts)
         except EmbeddingError:

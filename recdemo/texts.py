@@ -61,6 +61,14 @@ def text_names(option: str | None, catalog: Catalog) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def one_text_name(option: str | None, catalog: Catalog) -> str:
+    """Return the text that ``--text`` asks for where only one can be used."""
+    names = text_names(option, catalog)
+    if len(names) > 1:
+        raise DatasetError(f"--text {option!r} names {len(names)} texts; expected one")
+    return names[0]
+
+
 def fill(catalog: Catalog, name: str) -> Texts:
     """Fill the named text or template *name* for every item of the catalog.
 

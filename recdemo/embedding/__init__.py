@@ -97,6 +97,14 @@ def parse_models(text: str) -> list[ModelName]:
             match["dimensions"].split(",")]  # fmt: skip
 
 
+def parse_model(text: str) -> ModelName:
+    """Read one model; several dimensions are an error."""
+    names = parse_models(text)
+    if len(names) > 1:
+        raise EmbeddingError(f"{text!r} names {len(names)} models; expected one")
+    return names[0]
+
+
 def _dimension(part: str, model: str) -> int:
     if not re.fullmatch(r"\s*[0-9]{1,9}\s*", part) or int(part) < 1:
         raise EmbeddingError(

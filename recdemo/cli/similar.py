@@ -1,0 +1,88 @@
+"""``recdemo similar``: what one or two models recommend for one item."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
+from recdemo.cli.output import notice, progress, show, show_rich, terminal_width
+
+if TYPE_CHECKING:
+    from recdemo.dataset import Dataset
+    from recdemo.lists import Lists
+    from recdemo.truth import Truth
+
+
+def similar(
+    title: Annotated[str, typer.Argument(help="Words of a title, a director, a year; or id:ID.")],
+    model: Annotated[str | None, typer.Option(help="As in bundled:all-minilm-l6-v2@64.")] = None,
+    versus: Annotated[str | None, typer.Option(help="A second model, side by side.")] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="How many to show.")] = 10,
+    dataset: DatasetOption = "ml-1m",
+    text: TextOption = None,
+    store: StoreOption = "embedded",
+    format: Annotated[RunFormat, typer.Option("--format")] = RunFormat.TABLE,
+    output: OutputOption = None,
+) -> None:
+    """Show the nearest neighbors of one item, with a mark where the truth list has them too."""
+    from recdemo import lists
+    from recdemo.dataset import open_dataset
+
+    found = _lists(open_dataset(dataset), title, [model, versus], text, k, store)
+    if format is RunFormat.TABLE:
+        show_rich(lists.table(found, terminal_width()), output)
+        return
+    texts = {
+        RunFormat.MARKDOWN: lists.as_markdown,
+        RunFormat.CSV: lists.as_csv,
+        RunFormat.JSON: lists.as_json,
+    }
+    show(texts[format](found), output)
+
+
+def _lists(
+    dataset: "Dataset",
+    title: str,
+    models: list[str | None],
+    text: str | None,
+    k: int,
+    location: str,
+) -> "Lists":
+    from contextlib import closing
+
+    from recdemo.embedding import parse_model
+    from recdemo.lists import Lists
+    from recdemo.recommend import default_model, recommend, side_by_side
+    from recdemo.search import build_index, find_one
+    from recdemo.store import open_store
+    from recdemo.texts import fill, one_text_name
+
+    row = find_one(build_index(dataset.catalog, dataset.counts), title)
+    texts = fill(dataset.catalog, one_text_name(text, dataset.catalog))
+    first, second = models
+    names = [default_model(dataset, texts) if first is None else parse_model(first)]
+    names += [] if second is None else [parse_model(second)]
+    truth = _truth(dataset, row)
+    with progress() as shown, closing(open_store(location, notice)) as store:
+        opinions = []
+        for name in names:
+            task = shown.add_task(str(name), total=len(dataset))
+            opinions.append(
+                recommend(
+                    store, dataset, texts, name, row, k, truth,
+                    lambda done, total, task=task: shown.update(task, completed=done, total=total),
+                )
+            )  # fmt: skip
+    if len(opinions) == 2:
+        opinions = list(side_by_side(*opinions))
+    return Lists(dataset, row, tuple(opinions), texts.name)
+
+
+def _truth(dataset: "Dataset", row: int) -> "Truth | None":
+    """Return the truth the marks come from: lists at K = 100, or as long as the data allow."""
+    from recdemo.truth.files import SHORTEST, find_truth
+
+    n_rated = int((dataset.counts > 0).sum())
+    if not dataset.counts[row] or n_rated < 2:
+        return None
+    return find_truth(dataset, "jaccard", min(SHORTEST, n_rated - 1))
