@@ -61,7 +61,9 @@ def table(lists: Lists, width: int) -> RenderableType:
             beside.add_column(ratio=1)
         beside.add_row(*tables)
         body = [beside]
-    return Group(Text(heading(lists), style="bold"), *body, Text(legend(lists)))
+    blank = Text("")
+    spaced = [part for item in body for part in (item, blank)]
+    return Group(Text(heading(lists), style="bold"), blank, *spaced, Text(legend(lists)))
 
 
 def _table(lists: Lists, opinion: Opinion) -> Table:
@@ -69,7 +71,11 @@ def _table(lists: Lists, opinion: Opinion) -> Table:
     found = sum(item.in_truth for item in opinion.items)
     share = f" · {found} of {len(opinion.items)} in the truth" if opinion.has_truth else ""
     result = Table(
-        title=Text(opinion.model + share), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        title=Text(opinion.model + share),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
     )
     result.add_column("#", justify="right", no_wrap=True)
     result.add_column("", no_wrap=True)

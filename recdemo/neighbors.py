@@ -123,5 +123,6 @@ def _distances(points: _Points, queries: IntArray) -> NDArray[np.float32]:
         - 2 * asked @ points.vectors.T
     )
     squares[np.arange(len(queries)), points.place[queries]] = 0  # twins, without rounding
-    distances = np.sqrt(np.maximum(squares, 0)).astype(np.float32)
-    return distances[:, points.which]
+    distances: NDArray[np.float32] = np.sqrt(np.maximum(squares, 0)).astype(np.float32)
+    spread: NDArray[np.float32] = distances[:, points.which]
+    return spread

@@ -134,7 +134,7 @@ def _free_baselines(run: Run) -> list[str]:
     beats = "beats" if best.recall[k] > top.recall[k] else "does not beat"
     return [
         f"The free {best.model} ({best.recall[k]:.4f}) {beats} every published model "
-        f"(best: {top.model} at {top.dimension}, {top.recall[k]:.4f})."
+        f"(best: {top.model} at {top.dimension}, {top.recall[k]:.5f})."
     ]
 
 
@@ -155,19 +155,20 @@ def _published_columns(run: Run) -> list[Column]:
 def table(run: Run, width: int) -> RenderableType:
     """Return the run for a terminal of *width* columns."""
     shown = fitting(columns(run), width)
-    parts: list[RenderableType] = [Text(definition(run)), _rich(shown)]
+    blank = Text("")
+    parts: list[RenderableType] = [Text(definition(run)), blank, _rich(shown), blank]
     parts += [Text(line) for line in notes(run)]
     if run.published:
-        source = run.published[0].source
-        parts += [_rich(_published_columns(run)), Text(f"{published_line(run)} ({source})")]
+        line = f"{published_line(run)} ({run.published[0].source})"
+        parts += [blank, _rich(_published_columns(run)), blank, Text(line)]
     if run.skipped:
-        parts.append(Text("\nSkipped:"))
+        parts += [blank, Text("Skipped:")]
         parts += [Text(f"  {row.model}: {row.reason}") for row in run.skipped]
     return Group(*parts)
 
 
 def _rich(shown: Sequence[Column]) -> Table:
-    result = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    result = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for column in shown:
         result.add_column(
             column.title, justify="right" if column.numeric else "left", no_wrap=column.numeric

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,3 +80,13 @@ def progress() -> Iterator["Progress"]:
     )
     with shown:
         yield shown
+
+
+def bar(shown: "Progress", description: str) -> Callable[[int, int], None]:
+    """Add a bar and return what moves it: done, total."""
+    task = shown.add_task(description, total=None)
+
+    def move(done: int, total: int) -> None:
+        shown.update(task, completed=done, total=total)
+
+    return move

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
-from recdemo.cli.output import notice, progress, show, show_rich, terminal_width
+from recdemo.cli.output import bar, notice, progress, show, show_rich, terminal_width
 
 if TYPE_CHECKING:
     from recdemo.dataset import Dataset
@@ -64,15 +64,10 @@ def _lists(
     names += [] if second is None else [parse_model(second)]
     truth = _truth(dataset, row)
     with progress() as shown, closing(open_store(location, notice)) as store:
-        opinions = []
-        for name in names:
-            task = shown.add_task(str(name), total=len(dataset))
-            opinions.append(
-                recommend(
-                    store, dataset, texts, name, row, k, truth,
-                    lambda done, total, task=task: shown.update(task, completed=done, total=total),
-                )
-            )  # fmt: skip
+        opinions = [
+            recommend(store, dataset, texts, name, row, k, truth, bar(shown, str(name)))
+            for name in names
+        ]
     if len(opinions) == 2:
         opinions = list(side_by_side(*opinions))
     return Lists(dataset, row, tuple(opinions), texts.name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.options import DatasetOption, Overlap
-from recdemo.cli.output import notice, progress, show_rich
+from recdemo.cli.output import bar, notice, progress, show_rich
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,28 +38,16 @@ def build(
     check_k(k, int((data.counts > 0).sum()))
     interactions = data.interactions()
     with progress() as shown:
-        task = shown.add_task("truth", total=None)
-        lists = build_truth(
-            interactions, truth, k, lambda d, n: shown.update(task, completed=d, total=n)
-        )
+        lists = build_truth(interactions, truth, k, bar(shown, "truth"))
         path = truth_path(data, interactions, truth, k) if output is None else output / "truth.npz"
         save_truth(lists, data.catalog.item_ids, path)
         notice(f"truth lists of {len(lists.queries):,} items: {path}")
         if output is not None:
             save_counts(data, output / "interaction_counts.csv")
         if ceiling:
-            task = shown.add_task("ceiling", total=None)
-            found = build_ceiling(
-                interactions,
-                truth,
-                k,
-                on_progress=lambda d, n: shown.update(task, completed=d, total=n),
-            )
-            path = (
-                ceiling_path(data, interactions, truth, k)
-                if output is None
-                else output / "ceiling.json"
-            )
+            found = build_ceiling(interactions, truth, k, on_progress=bar(shown, "ceiling"))
+            path = ceiling_path(data, interactions, truth, k)
+            path = path if output is None else output / "ceiling.json"
             save_ceiling(found, path)
             notice(f"ceiling: {path}")
 

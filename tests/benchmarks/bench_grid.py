@@ -38,7 +38,6 @@ def our_grid(data: Dataset, dimensions: list[int]) -> tuple[float, float]:
     texts = fill(data.catalog, "synopsis")
     seconds = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        store = EdgeStore(Path(folder), print)
         for row, dimension in enumerate(dimensions):
             # Each row its own collection, also where two rows have the same dimension.
             own = Path(folder) / str(row)
@@ -66,8 +65,9 @@ def published_truth(data: Dataset) -> float:
         heap: list[tuple[float, int]] = []
         for other in rows:
             if other != row:
-                both = users[other]
-                overlap = len(own & both) / len(own | both)
+                theirs = users[other]
+                shared = len(own & theirs)
+                overlap = shared / (len(own) + len(theirs) - shared)
                 heapq.heappush(heap, (overlap, other))
                 if len(heap) > 100:
                     heapq.heappop(heap)
@@ -76,7 +76,7 @@ def published_truth(data: Dataset) -> float:
 
 def published_neighbors(n_items: int, dimension: int) -> float:
     """Return seconds for the neighbors of all items by norms and a full sort."""
-    vectors = np.random.default_rng(0).standard_normal((n_items, dimension), np.float32)
+    vectors = np.random.default_rng(0).standard_normal((n_items, dimension))  # float64 there
     started = time.perf_counter()
     for row in range(SAMPLE):
         np.argsort(np.linalg.norm(vectors - vectors[row], axis=1))[1:101]
