@@ -1,9 +1,9 @@
 """Turns blocks of a text file into chunks of entries: ids as numbers, values, timestamps.
 
 Blocks go through pandas' C parser, which is fast but fills up short lines without a word and
-names no line. So it only gets blocks without quotes in which every line was seen to have the
-right number of fields. All other blocks, the faulty ones included, go record by record through
-the CSV module, which is slower and knows the line.
+names no line. So it only gets blocks in which every line was seen to have the right number of
+fields and no quote is needed. All other blocks, the faulty ones included, go record by record
+through the CSV module, which is slower and knows the line.
 """
 
 import csv
@@ -98,11 +98,14 @@ def read_chunks(
     header, blocks = _header(blocks, name, columns, form)
     plan = _plan(header, name, columns, form)
     for block in blocks:
-        if form.quotes and b'"' in block.data:  # a quoted field may go on in the next block
+        chunk = _parse_block(block, plan)
+        if chunk is not None:
+            yield chunk
+        elif form.quotes and b'"' in block.data:  # a quoted field may go on in the next block
             yield from _parse_records(chain([block], blocks), plan)
             return
-        chunk = _parse_block(block, plan)
-        yield from _parse_records([block], plan) if chunk is None else [chunk]
+        else:
+            yield from _parse_records([block], plan)
 
 
 def _header(
@@ -175,7 +178,25 @@ def _separated_by_a_byte(block: Block, plan: _Plan) -> tuple[bytes, bytes] | Non
         if _STAND_IN in data:
             return None
         data, separator = data.replace(separator, _STAND_IN), _STAND_IN
+    elif b'"' in data:
+        if not _is_plainly_quoted(data, separator):
+            return None
+        data = data.replace(b'"', b"")
     return None if b"\r" in data or b"\0" in data else (data, separator)
+
+
+def _is_plainly_quoted(data: bytes, separator: bytes) -> bool:
+    """Tell whether all quotes enclose whole fields without any need for them."""
+    letters = np.frombuffer(data, np.uint8)
+    is_border = (letters == ord("\n")) | (letters == ord(separator))
+    quotes = np.flatnonzero(letters == ord('"'))
+    first, last = quotes[0::2], quotes[1::2]
+    if len(first) != len(last) or not is_border[last + 1].all():
+        return False
+    if not is_border[first[first > 0] - 1].all():
+        return False
+    borders = np.flatnonzero(is_border)
+    return bool((np.searchsorted(borders, first) == np.searchsorted(borders, last)).all())
 
 
 def _is_regular(data: bytes, separator: bytes, n_fields: int) -> bool:

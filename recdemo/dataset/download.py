@@ -128,7 +128,11 @@ def _download(published: Published, zip: Path, folder: Path, on_progress: Progre
         f"'recdemo dataset fetch {published.name} --from PATH' with its path"
     )
     download(published.address, published.md5, zip, on_progress, remedy)
-    report = _copy_here(published, zip, folder)
+    try:
+        report = _copy_here(published, zip, folder)
+    except DatasetError as error:
+        what = str(error).replace(str(zip), zip.name)  # it will not be there any more
+        raise DatasetError(f"cannot use {published.address}: {what}; {remedy}") from error
     return replace(report, source=published.address, how="downloaded")
 
 

@@ -9,6 +9,8 @@ from recdemo.errors import DatasetError
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes so far, bytes in all (0: unknown)
 
+_TIMEOUT = 30  # seconds without an answer
+
 
 def download(
     address: str, md5: str | None, target: Path, on_progress: Progress, remedy: str
@@ -29,9 +31,7 @@ def download(
             known_hash=None if md5 is None else f"md5:{md5}",
             fname=target.name,
             path=target.parent,
-            downloader=pooch.HTTPDownloader(
-                progressbar=_ProgressBar(on_progress), chunk_size=1 << 16
-            ),
+            downloader=lambda url, file, _: _stream(url, Path(file), on_progress),
         )
     except requests.RequestException as error:
         raise DatasetError(f"cannot fetch {address}: {_reason(error)}; {remedy}") from error
@@ -39,6 +39,22 @@ def download(
         raise DatasetError(
             f"cannot use {address}: the checksum of what came is not {md5}; {remedy}"
         ) from error
+
+
+def _stream(address: str, target: Path, on_progress: Progress) -> None:
+    """Do what pooch's own downloader does, but close the connection whatever happens."""
+    import requests
+
+    with requests.get(address, stream=True, timeout=_TIMEOUT) as response:
+        response.raise_for_status()
+        length = response.headers.get("content-length", "")
+        total = int(length) if length.isdecimal() else 0
+        done = 0
+        with target.open("wb") as file:
+            for piece in response.iter_content(1 << 16):
+                file.write(piece)
+                done += len(piece)
+                on_progress(done, total)
 
 
 def _reason(error: BaseException) -> str:
@@ -51,22 +67,3 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate cannot be trusted ({error.verify_message})"
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
-
-
-class _ProgressBar:
-    """What pooch takes for a progress bar."""
-
-    def __init__(self, on_progress: Progress) -> None:
-        self.total = 0  # set by pooch
-        self._done = 0
-        self._on_progress = on_progress
-
-    def update(self, n: int) -> None:
-        self._done = min(self._done + n, self.total) if self.total else self._done + n
-        self._on_progress(self._done, self.total)
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def close(self) -> None:
-        pass
