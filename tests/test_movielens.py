@@ -81,7 +81,7 @@ def test_a_dat_folder_is_latin_1_has_gaps_in_its_ids_and_one_unrated_movie() -> 
     assert data.catalog.column("title") == (
         "The Lantern Keepers",
         "Les Éclairs perdus (Lost Flashes)",
-        'Owls: A Study in "Grey"',
+        'Owls: A Study in "Blue"',
         "The Associate of Nobody (L'Ami)",
         "A Sea (La Mer)",
     )
@@ -108,7 +108,7 @@ def test_the_csv_files_of_later_releases_are_read_too() -> None:
     assert data.catalog.column("title") == (
         "The Lantern Keepers",
         "Les Éclairs perdus (Lost Flashes)",
-        'Owls: A Study in "Grey"',
+        'Owls: A Study in "Blue"',
         "Nobody's Associate",
         "A Sea (La Mer)",
     )
@@ -212,7 +212,7 @@ def test_broken_movies_are_an_error_with_their_line(tmp_path: Path) -> None:
 
 
 def test_csv_that_is_not_utf_8_or_lacks_a_column_is_an_error(tmp_path: Path) -> None:
-    movies = b"movieId,title,genres\n1,caf\xe9 (2000),X\n"
+    movies = b"movieId,title,genres\n1,\xe9 (2000),X\n"
     folder = copy(CSV, tmp_path, movies_csv=movies)
     assert "movies.csv, line 2: is not UTF-8 (byte 0xe9)" in error_of(folder)
     (folder / "movies.csv").write_bytes(b"id,title,genres\n1,A,X\n")

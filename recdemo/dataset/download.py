@@ -106,8 +106,10 @@ def fetch(
     if name not in PUBLISHED:
         raise DatasetError(f"cannot fetch {name!r}; expected one of {', '.join(PUBLISHED)}")
     target = settings().datasets / name
+    if target.exists() and not force:  # needs no right to write
+        return _present(target)
     with _alone(target), TemporaryDirectory(prefix=_prefix(target), dir=target.parent) as place:
-        if target.exists() and not force:
+        if target.exists() and not force:  # another process was faster
             return _present(target)
         new = Path(place) / "new"
         new.mkdir()
