@@ -11,7 +11,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from recdemo.runs import Row, Run, as_json
+from recdemo.runs import Row, Run
+from recdemo.runs.files import as_json
 
 GAP = 3  # columns of the terminal between two columns of a table
 

@@ -4,25 +4,12 @@ import numpy as np
 import pytest
 
 from recdemo import benchmark
-from recdemo.embedding import parse_models
 from recdemo.errors import DatasetError, EmbeddingError, RecdemoError
 from recdemo.report import as_csv, as_markdown, as_text, json_text, table
-from recdemo.runs import as_json, write_run
-from recdemo.texts import fill
-from recdemo.truth import build_truth
+from recdemo.runs.files import as_json, write_run
 from tests import tiny
+from tests.evaluating import evaluate
 from tests.fakes import MemoryStore
-
-
-def plan(data, *models: str, must_run: bool = True, ks=(1, 2), text="synopsis") -> benchmark.Plan:
-    names = tuple(name for model in models for name in parse_models(model))
-    return benchmark.Plan(names, (fill(data.catalog, text),), ks, must_run, models)
-
-
-def evaluate(*models: str, data=None, store=None, **options):
-    data = data or tiny.dataset()
-    truth = build_truth(data.interactions(), "jaccard", 2)
-    return benchmark.evaluate(data, store or MemoryStore(), plan(data, *models, **options), truth)
 
 
 def test_a_tiny_run_has_the_numbers_of_a_hand_count():

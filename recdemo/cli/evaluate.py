@@ -37,7 +37,7 @@ def evaluate(
 ) -> None:
     """Measure how much of the truth each model recovers, and print the table."""
     from recdemo.dataset import open_dataset
-    from recdemo.runs import write_run
+    from recdemo.runs.files import write_run
 
     run = _run(open_dataset(dataset), models or [], suite, text, parse_ks(k), truth, store)
     write_run(run)

@@ -1,20 +1,12 @@
-"""Runs: every evaluation is kept as a JSON file, with the per-query values beside it."""
+"""Runs: what one evaluation found, as plain values."""
 
-import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from recdemo.errors import StoreError
 from recdemo.scoring.recall import Scores
-from recdemo.settings import settings
-
-SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +27,18 @@ class Seconds:
     embed: float | None
     load: float | None
     query: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The score of a row on some of its queries."""
+
+    by: str  # popularity, or the field
+    name: str  # as in "1-10" or "Comedy"
+    queries: int
+    recall: Mapping[int, float]
+    ndcg: Mapping[int, float]
+    interval: Mapping[str, tuple[float, float] | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +64,10 @@ class Row:
     prefix: str = ""
     revision: str = ""
     note: str = ""
+    tokens: int = 0  # used by the service
+    chance: Mapping[str, float] = field(default_factory=dict)  # where a row has its own
+    user_standard_error: Mapping[str, float] = field(default_factory=dict)  # of a user bootstrap
+    slices: tuple[Slice, ...] = ()
     scores: Scores | None = None  # per query; in the .npz of the run
 
     @property
@@ -124,60 +132,3 @@ class Run:
 def new_id(now: datetime) -> str:
     """Return the id of a run: its time, so that ids sort, and four random letters."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
-
-
-def as_json(run: Run) -> dict[str, Any]:
-    """Return a run as plain values; keys as in ``recdemo evaluate --format json``."""
-    plain = {
-        "schema": SCHEMA,
-        "recdemo": run.recdemo,
-        "id": run.id,
-        "created": run.created,
-        "dataset": asdict(run.dataset),
-        "store": run.store,
-        "ks": list(run.ks),
-        "chance": _by_k(run.chance),
-        "ceiling": None if run.ceiling is None else asdict(run.ceiling),
-        "rows": [_row(row) for row in run.rows],
-        "skipped": [asdict(skipped) for skipped in run.skipped],
-        "published": [asdict(row) | {"recall": _by_k(row.recall)} for row in run.published],
-        "settings": dict(run.settings),
-        "versions": dict(run.versions),
-        "hashes": dict(run.hashes),
-    }
-    return plain
-
-
-def _row(row: Row) -> dict[str, Any]:
-    plain = {name: getattr(row, name) for name in Row.__dataclass_fields__ if name != "scores"}
-    plain["recall"], plain["ndcg"] = _by_k(row.recall), _by_k(row.ndcg)
-    plain["interval"] = dict(row.interval)
-    plain["seconds"] = asdict(row.seconds)
-    return plain
-
-
-def _by_k(values: Mapping[int, float]) -> dict[str, float]:
-    return {str(k): value for k, value in values.items()}
-
-
-def write_run(run: Run) -> Path:
-    """Keep a run: ``<id>.json``, and per-query values in ``<id>.npz``, written first."""
-    folder = settings().runs
-    path = folder / f"{run.id}.json"
-    arrays: dict[str, Any] = {}
-    for i, row in enumerate(run.rows):
-        if row.scores is not None:
-            arrays |= {
-                f"queries.{i}": row.scores.queries,
-                f"recall.{i}": row.scores.recall,
-                f"ndcg.{i}": row.scores.ndcg,
-            }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path.with_suffix(".npz"), **arrays)
-        partial = path.with_suffix(".json.part")
-        partial.write_text(json.dumps(as_json(run), indent=1) + "\n", encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise StoreError(f"cannot keep the run in {folder}: {error.strerror or error}") from error
-    return path

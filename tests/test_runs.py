@@ -1,0 +1,55 @@
+import pytest
+
+from recdemo.errors import StoreError
+from recdemo.runs.files import as_json, find_run, read_run, write_run
+from recdemo.settings import settings
+from tests.evaluating import evaluate
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("RECDEMO_HOME", str(tmp_path))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+def test_a_run_comes_back_the_same_with_its_values_per_query(home):
+    run = evaluate("baseline:popularity", "bundled:all-minilm-l6-v2", must_run=False)
+    back = read_run(write_run(run))
+    assert as_json(back) == as_json(run)
+    assert back.rows[0].scores is not None
+    assert back.rows[0].scores.recall.tolist() == run.rows[0].scores.recall.tolist()
+    assert back.rows[0].scores.ks == (1, 2)
+
+
+def test_a_run_is_found_by_latest_by_the_start_of_its_id_and_as_a_file(home):
+    with pytest.raises(StoreError, match="no run is kept"):
+        find_run()
+    for name in ("20260101T000000-aaaa", "20260102T000000-bbbb"):
+        (home / "runs").mkdir(exist_ok=True)
+        (home / "runs" / f"{name}.json").write_text("{}")
+    assert find_run("latest").stem == "20260102T000000-bbbb"
+    assert find_run("20260101").stem == "20260101T000000-aaaa"
+    assert find_run(str(home / "runs" / "20260101T000000-aaaa.json")).exists()
+    with pytest.raises(StoreError, match="2 runs start with '2026'"):
+        find_run("2026")
+    with pytest.raises(StoreError, match="no run 'x'"):
+        find_run("x")
+    with pytest.raises(StoreError, match="no run file"):
+        find_run("no/such.json")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": 1}', '"x"', "\x00"])
+def test_a_damaged_run_is_one_line(content, home):
+    path = home / "run.json"
+    path.write_text(content)
+    with pytest.raises(StoreError, match="cannot read the run"):
+        read_run(path)
+
+
+def test_a_run_of_a_newer_recdemo_says_so(home):
+    path = home / "run.json"
+    path.write_text('{"schema": 2}')
+    with pytest.raises(StoreError, match="newer recdemo"):
+        read_run(path)
