@@ -23,7 +23,7 @@ SHARD, VECTORS, ROWS, INFO = "shard", "vectors.npy", "rows.npy", "collection.jso
 TEMPORARY = ".tmp-"  # between the name and a random end, while a collection is built or removed
 
 _OURS = {SHARD, VECTORS, ROWS, INFO}
-_ROOM = 16 * 2**20  # bytes that a collection needs beside its vectors, at most
+_ROOM = 64 * 2**20  # bytes beside the vectors: the engine makes files of 32 MB, mostly holes
 
 
 class State(Enum):
