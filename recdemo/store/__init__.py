@@ -110,7 +110,8 @@ class VectorStore(Protocol):
 
         The query item is left out by its id, never by position. Which of several items at
         exactly the last distance are found is up to the engine (see `recdemo.neighbors`). A
-        row without a vector finds nothing. Padded where fewer than *k* can be found.
+        row without a vector finds nothing. Padded where fewer than *k* can be found. A row
+        beyond the catalog or a *k* below 1 is a `ValueError`.
         """
         ...
 

@@ -188,8 +188,9 @@ class EdgeStore:
         for path in self._folder.glob(f"*{TEMPORARY}*"):
             owner = path.name.split(TEMPORARY)[0]
             ours = look(path).state in (State.INCOMPLETE, State.COMPLETE)
-            if ours and (owner == name or not is_being_built(self._folder / owner)):
-                shutil.rmtree(path, ignore_errors=True)
+            with file_errors(path):
+                if ours and (owner == name or not is_being_built(self._folder / owner)):
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _fill(path: Path, info: CollectionInfo, batches: Iterable[Batch]) -> None:
