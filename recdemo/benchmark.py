@@ -2,51 +2,54 @@
 
 import platform
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import kendalltau
 
 from recdemo import __version__
-from recdemo.dataset import Dataset
-from recdemo.embedding import Embedder, ModelName, open_embedder, parse_models
-from recdemo.errors import DatasetError, EmbeddingError, RecdemoError
+from recdemo.dataset import Dataset, bundled
+from recdemo.embedding import Embedder, ModelName, ModelSpec, open_embedder
+from recdemo.errors import EmbeddingError, RecdemoError
 from recdemo.loading import Loaded, ensure_collection
-from recdemo.neighbors import nearest_with_ties
-from recdemo.runs import CeilingFacts, DatasetFacts, Published, Row, Run, Seconds, Skipped, new_id
-from recdemo.scoring.recall import Scores, score_lists
+from recdemo.protocols import OVERLAP, score_truths
+from recdemo.runs import (
+    CeilingFacts,
+    DatasetFacts,
+    Published,
+    Row,
+    Run,
+    Seconds,
+    Skipped,
+    TruthFacts,
+    headline_of,
+    new_id,
+)
+from recdemo.scoring.recall import Scores
 from recdemo.scoring.statistics import RESAMPLES, SEED, intervals
-from recdemo.store import Candidates, VectorStore
+from recdemo.slicing import slices_of
+from recdemo.store import VectorStore
 from recdemo.texts import Texts
 from recdemo.truth import Truth
 from recdemo.truth.files import find_ceiling
 
-DEFAULT_KS = (10, 20, 50, 100)
-OFFLINE = (
-    "baseline:random@384",
-    "baseline:genre",
-    "baseline:genre-year",
-    "baseline:popularity",
-    "baseline:lsa@64,128,256,512",
-    "bundled:all-minilm-l6-v2@64,128,256,384",
-)
-SUITES = {"offline": OFFLINE}
 RECORDED = ("numpy", "scipy", "scikit-learn", "qdrant-edge-py")
+ANY_TEXT = "any"  # of a row that reads no text, where a run has several texts
 
 
 class Watcher(Protocol):
     """Is told how an evaluation gets on; called from the thread that evaluates."""
 
     def row(self, label: str, done: int, total: int) -> None:
-        """The work on a row begins."""
+        """The work on a model begins."""
         ...
 
     def step(self, name: str, done: int, total: int) -> None:
-        """A step of the current row has come this far."""
+        """A step of the current model has come this far."""
         ...
 
 
@@ -68,51 +71,34 @@ class Plan:
     texts: tuple[Texts, ...]
     ks: tuple[int, ...]
     must_run: bool = True  # False: a model of a suite that cannot run is listed as skipped
-    asked: tuple[str, ...] = ()  # models or suite, as asked for
-
-
-def suite_models(suite: str) -> tuple[ModelName, ...]:
-    """Return the models of a named suite."""
-    if suite not in SUITES:
-        raise EmbeddingError(f"unknown suite {suite!r}; expected {', '.join(SUITES)}")
-    return tuple(name for text in SUITES[suite] for name in parse_models(text))
-
-
-def usable_ks(ks: Sequence[int] | None, dataset: Dataset) -> tuple[int, ...]:
-    """Return the Ks to score at: those asked for, or of the default ones all that fit."""
-    n_rated = int((dataset.counts > 0).sum())
-    if ks is not None:
-        return tuple(sorted(set(ks)))
-    fitting = tuple(k for k in DEFAULT_KS if k < n_rated)
-    if not fitting:
-        raise DatasetError(
-            f"{dataset.name} has {n_rated} rated items, too few for K = {DEFAULT_KS[0]}; "
-            "choose a smaller one with --k"
-        )
-    return fitting
+    by: tuple[str, ...] = ()  # slices: popularity, decade, or a field
+    asked: Mapping[str, Any] = field(default_factory=dict)  # kept, to run the same again
 
 
 def evaluate(
     dataset: Dataset,
     store: VectorStore,
     plan: Plan,
-    truth: Truth,
+    truths: Sequence[Truth],
     watcher: Watcher | None = None,
     store_name: str = "embedded",
 ) -> Run:
     """Load, query and score every model of the plan; rows come best first.
 
     Args:
-        truth: lists at least as long as the largest K.
+        truths: one or more, with lists at least as long as the largest K; rows are sorted by
+            the first.
     """
     watcher = watcher or Quiet()
-    rows, skipped = [], []
+    rows: list[Row] = []
+    skipped = []
     pairs = [(texts, name) for texts in plan.texts for name in plan.models]
     for i, (texts, name) in enumerate(pairs):
         watcher.row(str(name), i, len(pairs))
         try:
             embedder = open_embedder(name, dataset, texts)
-            rows.append(_row(dataset, store, texts, embedder, truth, plan.ks, watcher))
+            if embedder.spec.reads_text or texts is plan.texts[0]:
+                rows += _rows(dataset, store, plan, texts, embedder, truths, watcher)
         except EmbeddingError as error:
             if plan.must_run:
                 raise
@@ -121,74 +107,46 @@ def evaluate(
         reasons = "; ".join(f"{row.model}: {row.reason}" for row in skipped)
         raise RecdemoError(f"no model of the suite can run here: {reasons}")
     watcher.row("intervals", len(pairs), len(pairs))
-    headline = 100 if 100 in plan.ks else max(plan.ks)
-    rows = sorted(_with_intervals(rows), key=lambda row: -row.recall[headline])
-    now = datetime.now(UTC)
-    return Run(
-        id=new_id(now),
-        created=now.isoformat(timespec="seconds"),
-        recdemo=__version__,
-        dataset=DatasetFacts(
-            dataset.name, len(dataset), truth.n_rated, dataset.n_users, dataset.n_interactions
-        ),
-        store=store_name,
-        ks=plan.ks,
-        chance={k: k / (truth.n_rated - 1) for k in plan.ks},
-        ceiling=_ceiling(dataset, truth, headline),
-        rows=tuple(rows),
-        skipped=tuple(skipped),
-        published=_published(dataset, truth, plan.ks),
-        settings={
-            "models": list(plan.asked),
-            "texts": [texts.name for texts in plan.texts],
-            "ks": list(plan.ks),
-            "truth": truth.overlap,
-            "bootstrap": {"resamples": RESAMPLES, "seed": SEED},
-        },
-        versions={"python": platform.python_version()} | {name: version(name) for name in RECORDED},
-        hashes={f"texts {texts.name}": texts.hash for texts in plan.texts},
-    )
+    rows = [_with_slices(row, dataset, plan.by) for row in _with_intervals(rows)]
+    return _run(dataset, plan, truths, rows, skipped, store_name)
 
 
-def _row(
+def _rows(
     dataset: Dataset,
     store: VectorStore,
+    plan: Plan,
     texts: Texts,
     embedder: Embedder,
-    truth: Truth,
-    ks: tuple[int, ...],
+    truths: Sequence[Truth],
     watcher: Watcher,
-) -> Row:
+) -> Iterator[Row]:
+    """Yield the rows of one model on one text, one for each truth."""
+
     def on_load(done: int, total: int) -> None:
         watcher.step("loading", done, total)
 
     watcher.step("embedding", 0, len(dataset))
     loaded = ensure_collection(store, dataset, texts, embedder, on_load)
-    watcher.step("querying", 0, len(truth.queries))
+    watcher.step("querying", 0, len(truths[0].queries))
     started = time.perf_counter()
-    scores = score_collection(store, loaded.info.name, truth, ks)
+    found = score_truths(store, loaded.info.name, truths, plan.ks)
     seconds = time.perf_counter() - started
-    return _describe(embedder, texts, truth, loaded, scores, seconds)
-
-
-def score_collection(store: VectorStore, name: str, truth: Truth, ks: tuple[int, ...]) -> Scores:
-    """Query a collection for the neighbors of every query item and score them."""
-    candidates = Candidates(truth.rated)
-    found = nearest_with_ties(store, name, truth.queries, max(ks), candidates)
-    return score_lists(truth, truth.queries, ((n.rows, n.distances) for n in found), ks)
+    spec = embedder.spec
+    text = texts.name if spec.reads_text or len(plan.texts) == 1 else ANY_TEXT
+    for truth, scores in zip(truths, found, strict=True):
+        yield _describe(spec, text, truth, loaded, scores, seconds)
 
 
 def _describe(
-    embedder: Embedder, texts: Texts, truth: Truth, loaded: Loaded, scores: Scores, seconds: float
+    spec: ModelSpec, text: str, truth: Truth, loaded: Loaded, scores: Scores, seconds: float
 ) -> Row:
-    spec, info = embedder.spec, loaded.info
     return Row(
         model=spec.model,
         dimension=spec.dimension,
         how=spec.how,
-        text=texts.name,
+        text=text,
         truth=truth.overlap,
-        protocol="overlap",
+        protocol=OVERLAP,
         queries=len(scores.queries),
         without_vector=0,
         recall=scores.means("recall"),
@@ -197,40 +155,105 @@ def _describe(
         bytes_per_item=4 * spec.dimension,
         seconds=Seconds(loaded.embed_seconds, loaded.load_seconds, seconds),
         cost_usd=0.0 if spec.provider in ("baseline", "bundled") else None,
-        collection=info.name,
-        fingerprint=info.fingerprint,
+        collection=loaded.info.name,
+        fingerprint=loaded.info.fingerprint,
         prefix=spec.prefix,
         revision=spec.revision,
         note=spec.note,
+        tokens=loaded.tokens,
         scores=scores,
     )
 
 
-def _with_intervals(rows: list[Row]) -> Iterator[Row]:
-    """Give every score its interval; all rows share the same resamples."""
-    columns: list[NDArray[np.float64]] = []
+def _with_intervals(rows: Sequence[Row]) -> Iterable[Row]:
+    """Give every score its interval; rows of the same queries share their resamples."""
+    groups: dict[bytes, list[Row]] = {}
     for row in rows:
-        assert row.scores is not None  # set by `_describe`
-        columns += [row.scores.recall, row.scores.ndcg]
-    found = iter(intervals(np.hstack(columns)))
-    for row in rows:
-        names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in row.recall]
-        yield replace(row, interval={name: next(found) for name in names})
+        groups.setdefault(_scores(row).queries.tobytes(), []).append(row)
+    for group in groups.values():
+        values = [np.hstack([_scores(row).recall, _scores(row).ndcg]) for row in group]
+        found = iter(intervals(np.hstack(values)))
+        for row in group:
+            names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in row.recall]
+            yield replace(row, interval={name: next(found) for name in names})
 
 
-def _ceiling(dataset: Dataset, truth: Truth, k: int) -> CeilingFacts | None:
-    ceiling = find_ceiling(dataset, truth.overlap, k)
+def _scores(row: Row) -> Scores:
+    if row.scores is None:
+        raise ValueError(f"{row.label} has no scores per query")
+    return row.scores
+
+
+def _with_slices(row: Row, dataset: Dataset, by: Sequence[str]) -> Row:
+    return replace(row, slices=slices_of(_scores(row), dataset, by)) if by else row
+
+
+def _run(
+    dataset: Dataset,
+    plan: Plan,
+    truths: Sequence[Truth],
+    rows: Sequence[Row],
+    skipped: Sequence[Skipped],
+    store_name: str,
+) -> Run:
+    k = headline_of(plan.ks)
+    order = [truth.overlap for truth in truths]
+    now = datetime.now(UTC)
+    facts = {truth.overlap: _truth_facts(dataset, truth, plan.ks) for truth in truths}
+    first = truths[0]
+    return Run(
+        id=new_id(now),
+        created=now.isoformat(timespec="seconds"),
+        recdemo=__version__,
+        dataset=DatasetFacts(
+            dataset.name, len(dataset), first.n_rated, dataset.n_users, dataset.n_interactions
+        ),
+        store=store_name,
+        ks=plan.ks,
+        chance=facts[first.overlap].chance,
+        ceiling=facts[first.overlap].ceiling,
+        rows=tuple(sorted(rows, key=lambda row: (order.index(row.truth), -row.recall[k]))),
+        skipped=tuple(skipped),
+        published=_published(dataset, first, plan.ks),
+        truths=facts,
+        tau=_tau(rows, order, k),
+        settings={**plan.asked, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
+        versions={"python": platform.python_version()} | {name: version(name) for name in RECORDED},
+        hashes={f"texts {texts.name}": texts.hash for texts in plan.texts}
+        | {f"truth {truth.overlap}": truth.hash() for truth in truths},
+    )
+
+
+def _truth_facts(dataset: Dataset, truth: Truth, ks: Sequence[int]) -> TruthFacts:
+    chance = {k: k / (truth.n_rated - 1) for k in ks}
+    ceiling = find_ceiling(dataset, truth.overlap, headline_of(ks))
     if ceiling is None:
-        return None
-    return CeilingFacts(ceiling.k, ceiling.lower, ceiling.upper, ceiling.seeds)
+        return TruthFacts(chance, None)
+    return TruthFacts(chance, CeilingFacts(ceiling.k, ceiling.lower, ceiling.upper, ceiling.seeds))
+
+
+def _tau(rows: Sequence[Row], overlaps: Sequence[str], k: int) -> dict[str, float]:
+    """Return Kendall's tau-b between the orders of the models that each two truths give."""
+    found = {}
+    for i, a in enumerate(overlaps):
+        for b in overlaps[i + 1 :]:
+            mine, other = (
+                {(row.label, row.text): row.recall[k] for row in rows if row.truth == overlap}
+                for overlap in (a, b)
+            )
+            both = sorted(set(mine) & set(other))
+            if len(both) > 1:
+                tau = kendalltau([mine[key] for key in both], [other[key] for key in both])
+                found[f"{a}/{b}"] = float(tau.statistic)
+    return found
 
 
 def _published(dataset: Dataset, truth: Truth, ks: Sequence[int]) -> tuple[Published, ...]:
     """Return the study's rows where they can be set beside ours: same items, truth and K."""
-    from recdemo.dataset import bundled
-
     if dataset.name != bundled.NAME or truth.overlap != "jaccard" or 100 not in ks:
         return ()
+    if dataset.n_interactions != bundled.open_bundled().n_interactions:
+        return ()  # filtered
     rows = sorted(bundled.read_published(), key=lambda row: -row.recall_at_100)
     return tuple(
         Published(row.model, row.dimension, {100: row.recall_at_100}, row.source) for row in rows

@@ -10,10 +10,12 @@ from tests.fakes import MemoryStore
 
 def plan(data, *models: str, must_run: bool = True, ks=(1, 2), text="synopsis") -> benchmark.Plan:
     names = tuple(name for model in models for name in parse_models(model))
-    return benchmark.Plan(names, (fill(data.catalog, text),), ks, must_run, models)
+    return benchmark.Plan(
+        names, (fill(data.catalog, text),), ks, must_run, asked={"models": list(models)}
+    )
 
 
 def evaluate(*models: str, data=None, store=None, **options):
     data = data or tiny.dataset()
     truth = build_truth(data.interactions(), "jaccard", 2)
-    return benchmark.evaluate(data, store or MemoryStore(), plan(data, *models, **options), truth)
+    return benchmark.evaluate(data, store or MemoryStore(), plan(data, *models, **options), [truth])

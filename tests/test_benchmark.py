@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from recdemo import benchmark
+from recdemo import suites
 from recdemo.errors import DatasetError, EmbeddingError, RecdemoError
 from recdemo.report import as_csv, as_markdown, as_text, json_text, table
 from recdemo.runs.files import as_json, write_run
@@ -52,18 +52,18 @@ def test_a_named_model_that_cannot_run_is_an_error_and_so_is_a_suite_without_one
 def test_default_ks_are_those_that_fit_the_catalog():
     data = tiny.dataset()
     with pytest.raises(DatasetError, match="4 rated items, too few for K = 10"):
-        benchmark.usable_ks(None, data)
-    assert benchmark.usable_ks([2, 1, 2], data) == (1, 2)
+        suites.usable_ks(None, data)
+    assert suites.usable_ks([2, 1, 2], data) == (1, 2)
     larger = tiny.dataset([[0]] * 60, tiny.catalog(title=[str(i) for i in range(60)]))
-    assert benchmark.usable_ks(None, larger) == (10, 20, 50)
+    assert suites.usable_ks(None, larger) == (10, 20, 50)
 
 
 def test_the_offline_suite_names_what_it_is_made_of():
-    names = [str(name) for name in benchmark.suite_models("offline")]
+    names = [str(name) for name in suites.suite_models("offline")]
     assert len(names) == 12
     assert "bundled:all-minilm-l6-v2@64" in names
     with pytest.raises(EmbeddingError, match="unknown suite 'nope'; expected offline"):
-        benchmark.suite_models("nope")
+        suites.suite_models("nope")
 
 
 def test_a_run_is_kept_with_its_values_per_query(tmp_path, monkeypatch):

@@ -6,10 +6,10 @@ Expected values come from a separate slow program in float64.
 import numpy as np
 import pytest
 
-from recdemo.benchmark import score_collection
 from recdemo.dataset import bundled, open_dataset
 from recdemo.embedding import open_embedder, parse_models
 from recdemo.loading import ensure_collection
+from recdemo.protocols import score_collection
 from recdemo.scoring.recall import score_lists
 from recdemo.store import Batch, CollectionInfo, VectorStore
 from recdemo.store.edge import EdgeStore

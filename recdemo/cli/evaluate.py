@@ -55,25 +55,25 @@ def _run(
 ) -> "Run":
     from contextlib import closing
 
-    from recdemo import benchmark, texts
+    from recdemo import benchmark, suites, texts
     from recdemo.embedding import parse_models
     from recdemo.store import open_store
     from recdemo.truth.files import find_truth
 
     names = tuple(name for model in models for name in parse_models(model))
     plan = benchmark.Plan(
-        models=names or benchmark.suite_models(suite),
+        models=names or suites.suite_models(suite),
         texts=tuple(
             texts.fill(dataset.catalog, name) for name in texts.text_names(text, dataset.catalog)
         ),
-        ks=benchmark.usable_ks(ks, dataset),
+        ks=suites.usable_ks(ks, dataset),
         must_run=bool(names),
-        asked=tuple(models) or (suite,),
+        asked={"models": models, "suite": suite},
     )
     with progress() as shown, closing(open_store(location, notice)) as store:
         watcher = _Bars(shown)
         truth = find_truth(dataset, overlap, max(plan.ks), watcher.truth)
-        return benchmark.evaluate(dataset, store, plan, truth, watcher, location)
+        return benchmark.evaluate(dataset, store, plan, [truth], watcher, location)
 
 
 class _Bars:

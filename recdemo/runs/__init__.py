@@ -1,7 +1,7 @@
 """Runs: what one evaluation found, as plain values."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -104,6 +104,14 @@ class CeilingFacts:
     seeds: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TruthFacts:
+    """What one truth allows at worst and at best."""
+
+    chance: Mapping[int, float]  # K -> Recall@K of a model that knows nothing
+    ceiling: CeilingFacts | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """One evaluation."""
@@ -119,6 +127,8 @@ class Run:
     rows: tuple[Row, ...]  # best first
     skipped: tuple[Skipped, ...]
     published: tuple[Published, ...]
+    truths: Mapping[str, TruthFacts] = field(default_factory=dict)  # overlap -> its own facts
+    tau: Mapping[str, float] = field(default_factory=dict)  # "jaccard/lift" -> Kendall's tau-b
     settings: Mapping[str, Any] = field(default_factory=dict)  # what to ask for to run it again
     versions: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -126,7 +136,12 @@ class Run:
     @property
     def headline(self) -> int:
         """The K that rows are sorted by: 100, or the largest."""
-        return 100 if 100 in self.ks else max(self.ks)
+        return headline_of(self.ks)
+
+
+def headline_of(ks: Sequence[int]) -> int:
+    """Return the K that rows are sorted by: 100, or the largest."""
+    return 100 if 100 in ks else max(ks)
 
 
 def new_id(now: datetime) -> str:

@@ -18,6 +18,7 @@ from recdemo.runs import (
     Seconds,
     Skipped,
     Slice,
+    TruthFacts,
 )
 from recdemo.scoring.recall import Scores
 from recdemo.settings import settings
@@ -39,14 +40,31 @@ def as_json(run: Run) -> dict[str, Any]:
         "store": run.store,
         "ks": list(run.ks),
         "chance": _by_k(run.chance),
-        "ceiling": None if run.ceiling is None else asdict(run.ceiling),
+        "ceiling": _ceiling(run.ceiling),
         "rows": [_row(row) for row in run.rows],
         "skipped": [asdict(skipped) for skipped in run.skipped],
         "published": [asdict(row) | {"recall": _by_k(row.recall)} for row in run.published],
+        "truths": {name: _truth(facts) for name, facts in run.truths.items()},
+        "tau": dict(run.tau),
         "settings": dict(run.settings),
         "versions": dict(run.versions),
         "hashes": dict(run.hashes),
     }
+
+
+def _truth(facts: TruthFacts) -> dict[str, Any]:
+    return {"chance": _by_k(facts.chance), "ceiling": _ceiling(facts.ceiling)}
+
+
+def _ceiling(ceiling: CeilingFacts | None) -> dict[str, Any] | None:
+    return None if ceiling is None else asdict(ceiling)
+
+
+def _to_ceiling(plain: Mapping[str, Any] | None) -> CeilingFacts | None:
+    if plain is None:
+        return None
+    lower, upper, seeds = (tuple(plain[name]) for name in ("lower", "upper", "seeds"))
+    return CeilingFacts(plain["k"], lower, upper, seeds)
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -69,7 +87,6 @@ def _from_k(values: Mapping[str, float]) -> dict[int, float]:
 
 def from_json(plain: Mapping[str, Any], scores: Mapping[int, Scores] | None = None) -> Run:
     """Return the run that `as_json` wrote; *scores* are those of each row, by its place."""
-    ceiling = plain["ceiling"]
     return Run(
         id=plain["id"],
         created=plain["created"],
@@ -78,14 +95,17 @@ def from_json(plain: Mapping[str, Any], scores: Mapping[int, Scores] | None = No
         store=plain["store"],
         ks=tuple(plain["ks"]),
         chance=_from_k(plain["chance"]),
-        ceiling=None if ceiling is None else CeilingFacts(
-            ceiling["k"], *(tuple(ceiling[name]) for name in ("lower", "upper", "seeds"))
-        ),
+        ceiling=_to_ceiling(plain["ceiling"]),
         rows=tuple(_to_row(row, (scores or {}).get(i)) for i, row in enumerate(plain["rows"])),
         skipped=tuple(Skipped(**skipped) for skipped in plain["skipped"]),
         published=tuple(
             Published(**row | {"recall": _from_k(row["recall"])}) for row in plain["published"]
         ),
+        truths={
+            name: TruthFacts(_from_k(facts["chance"]), _to_ceiling(facts["ceiling"]))
+            for name, facts in plain["truths"].items()
+        },
+        tau=plain["tau"],
         settings=plain["settings"],
         versions=plain["versions"],
         hashes=plain["hashes"],

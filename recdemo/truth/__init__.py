@@ -1,5 +1,6 @@
 """The truth: for each rated item, the items whose users overlap most with its own."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -46,6 +47,10 @@ class Truth:
     def n_rated(self) -> int:
         """The number of candidates."""
         return int(self.rated.sum())
+
+    def hash(self) -> str:
+        """Return a hash of the lists, 64 hex digits."""
+        return hashlib.sha256(self.neighbors.tobytes() + self.rated.tobytes()).hexdigest()
 
     def cut(self, k: int) -> "Truth":
         """Return the same truth with lists of at most *k*."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recdemo.benchmark import score_collection
+from recdemo.protocols import score_collection
 from recdemo.dataset import Dataset, open_dataset
 from recdemo.dataset.bundled import read_published
 from recdemo.embedding import ModelName, open_embedder

@@ -1,0 +1,78 @@
+"""Slices: the same scores, on some of the items, since a mean hides who pays for it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recdemo.dataset import Dataset
+from recdemo.errors import DatasetError
+from recdemo.runs import Slice
+from recdemo.scoring.recall import Scores
+from recdemo.scoring.statistics import intervals
+
+POPULARITY = "popularity"
+DECADE = "decade"
+_BINS = ((1, 10), (11, 50), (51, 200), (201, None))  # users who touched the item
+MOST = 30  # slices of one field, those with the most items
+
+Labels = Sequence[tuple[str, NDArray[np.bool_]]]  # name of a slice, (n_items,) who is in it
+
+
+def check_by(dataset: Dataset, by: Sequence[str]) -> None:
+    """Refuse what the catalog cannot be sliced by."""
+    for name in by:
+        field = "year" if name == DECADE else name
+        if name != POPULARITY and field not in dataset.catalog.fields:
+            known = ", ".join((POPULARITY, DECADE, *dataset.catalog.fields))
+            raise DatasetError(f"cannot slice {dataset.name} by {name!r}; expected {known}")
+
+
+def labels(dataset: Dataset, by: str) -> Labels:
+    """Return the slices of a catalog by popularity, decade or any field."""
+    if by == POPULARITY:
+        return [_bin(dataset, low, high) for low, high in _BINS]
+    if by == DECADE:
+        years = dataset.catalog.column("year")
+        values = [(f"{year // 10 * 10}s",) if isinstance(year, int) else () for year in years]
+        return sorted(_by_value(values))
+    column = dataset.catalog.column(by)
+    names = [v if isinstance(v, tuple) else () if v in (None, "") else (str(v),) for v in column]
+    return list(_by_value(names))
+
+
+def _bin(dataset: Dataset, low: int, high: int | None) -> tuple[str, NDArray[np.bool_]]:
+    name = f"> {low - 1}" if high is None else f"{low}-{high}"
+    return name, (dataset.counts >= low) & (dataset.counts <= (high or dataset.counts.max()))
+
+
+def _by_value(values: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    counted = Counter(name for names in values for name in dict.fromkeys(names))
+    for name, _ in counted.most_common(MOST):
+        yield name, np.array([name in names for names in values])
+
+
+def slices_of(scores: Scores, dataset: Dataset, by: Sequence[str]) -> tuple[Slice, ...]:
+    """Return the scores of one row by slice, with intervals; empty slices are left out."""
+    found = []
+    for name in by:
+        for label, members in labels(dataset, name):
+            inside = members[scores.queries]
+            if inside.any():
+                found.append(_slice(scores, name, label, inside))
+    return tuple(found)
+
+
+def _slice(scores: Scores, by: str, label: str, inside: NDArray[np.bool_]) -> Slice:
+    part = Scores(scores.queries[inside], scores.ks, scores.recall[inside], scores.ndcg[inside])
+    names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in scores.ks]
+    found = intervals(np.hstack([part.recall, part.ndcg]))
+    return Slice(
+        by=by,
+        name=label,
+        queries=len(part.queries),
+        recall=part.means("recall"),
+        ndcg=part.means("ndcg"),
+        interval=dict(zip(names, found, strict=True)),
+    )
