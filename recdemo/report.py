@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from recdemo.runs import Row, Run
+from recdemo.runs import Row, Run, Slice
 from recdemo.runs.files import as_json
 
 GAP = 3  # columns of the terminal between two columns of a table
@@ -58,8 +58,10 @@ def columns(run: Run) -> list[Column]:
         numbers("Dim", (str(row.dimension) for row in rows), 0),
         Column("How", False, tuple(row.how for row in rows), 3),
         Column("Text", False, tuple(row.text for row in rows), 0 if texts else 9),
+        Column("Truth", False, tuple(row.truth for row in rows), 0 if len(run.truths) > 1 else 9),
         numbers(f"Recall@{k}", (f"{row.recall[k]:.4f}" for row in rows), 0),
         numbers("95 %", (interval(row, f"recall@{k}") for row in rows), 1),
+        numbers("users SE", (_user_error(row, f"recall@{k}") for row in rows), 1),
         numbers(f"Recall@{small}", (f"{row.recall[small]:.4f}" for row in rows), 4),
         numbers("95 %", (interval(row, f"recall@{small}") for row in rows), 6),
         numbers(f"nDCG@{k}", (f"{row.ndcg[k]:.4f}" for row in rows), 2),
@@ -70,6 +72,8 @@ def columns(run: Run) -> list[Column]:
     ]
     if small == k:
         result = [c for c in result if c.rank not in (4, 6)]
+    if not any(row.user_standard_error for row in rows):
+        result = [c for c in result if c.title != "users SE"]
     return [c for c in result if c.rank < 9]
 
 
@@ -89,6 +93,11 @@ def interval(row: Row, name: str) -> str:
     return "-" if found is None else f"{found[0]:.4f}-{found[1]:.4f}"
 
 
+def _user_error(row: Row, name: str) -> str:
+    error = row.user_standard_error.get(name)
+    return "-" if error is None else f"{error:.4f}"
+
+
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
@@ -97,12 +106,17 @@ def notes(run: Run) -> list[str]:
     """Return what must be read with the table: chance, ceiling, baselines, what is missing."""
     k = run.headline
     lines = [f"Chance: Recall@{k} {run.chance[k]:.4f}."]
-    if run.ceiling is not None:
-        lower, upper = run.ceiling.lower, run.ceiling.upper
-        lines.append(
-            f"Ceiling: {_range(lower)} where two random halves of the users are compared, "
-            f"{_range(upper)} where all users are compared with a bootstrap of them."
-        )
+    for name, facts in run.truths.items():
+        if facts.ceiling is not None:
+            lower, upper = facts.ceiling.lower, facts.ceiling.upper
+            lines.append(
+                f"Ceiling ({name}): {_range(lower)} where two random halves of the users are "
+                f"compared, {_range(upper)} where all users are compared with a bootstrap of them."
+            )
+    lines += [
+        f"Kendall's tau of the orders of the models by {pair.replace('/', ' and ')}: {tau:.3f}."
+        for pair, tau in run.tau.items()
+    ]
     lines += _free_baselines(run)
     for row in run.rows:
         if row.note:
@@ -112,6 +126,12 @@ def notes(run: Run) -> list[str]:
     without = run.dataset.rated - run.rows[0].queries
     if without:
         lines.append(f"{without:,} rated items share no user with another and are no queries.")
+    if any(row.user_standard_error for row in run.rows):
+        n = run.settings.get("user_bootstrap")
+        lines.append(
+            f"users SE: standard error over {n} truths from resampled users; not an interval, "
+            "since such a truth is noisier and scores lie lower."
+        )
     if any(row.seconds.load is None for row in run.rows):
         lines.append("- under seconds: the collection was there already.")
     return lines
@@ -153,12 +173,49 @@ def _published_columns(run: Run) -> list[Column]:
     ]
 
 
+def slice_tables(run: Run) -> list[tuple[str, list[Column]]]:
+    """Return a table for each way to slice: a line per slice, a column per model, best first."""
+    k = run.headline
+    tables = []
+    for by in dict.fromkeys(s.by for row in run.rows for s in row.slices):
+        shown = [[s for s in row.slices if s.by == by] for row in run.rows]
+        first = shown[0]
+        result = [
+            Column(by.capitalize(), False, tuple(s.name for s in first)),
+            Column("Items", True, tuple(f"{s.queries:,}" for s in first)),
+        ]
+        for rank, (row, slices) in enumerate(zip(run.rows, shown, strict=True)):
+            cells = tuple(_with_interval(s, k) for s in slices)
+            result.append(Column(_short(row, run), True, cells, rank))
+        tables.append((f"Recall@{k} by {by}, with 95 % intervals", result))
+    return tables
+
+
+def _with_interval(part: Slice, k: int) -> str:
+    found = part.interval.get(f"recall@{k}")
+    ends = "too few items" if found is None else f"{found[0]:.3f}-{found[1]:.3f}"
+    return f"{part.recall[k]:.3f} {ends}"
+
+
+def _short(row: Row, run: Run) -> str:
+    """Name a row where space is short: without its provider."""
+    texts = len({r.text for r in run.rows}) > 1
+    truths = len(run.truths) > 1
+    name = row.label.partition(":")[2]
+    return " ".join([name, *([row.text] if texts else []), *([row.truth] if truths else [])])
+
+
 def table(run: Run, width: int) -> RenderableType:
     """Return the run for a terminal of *width* columns."""
     shown = fitting(columns(run), width)
     blank = Text("")
     parts: list[RenderableType] = [Text(definition(run)), blank, _rich(shown), blank]
     parts += [Text(line) for line in notes(run)]
+    for title, sliced in slice_tables(run):
+        kept = fitting(sliced, width)
+        more = f" ({len(sliced) - len(kept)} more models in --format json)"
+        heading = title + (more if len(kept) < len(sliced) else "")
+        parts += [blank, Text(heading), _rich(kept)]
     if run.published:
         line = f"{published_line(run)} ({run.published[0].source})"
         parts += [blank, _rich(_published_columns(run)), blank, Text(line)]
@@ -190,6 +247,8 @@ def as_text(renderable: RenderableType, width: int = 160) -> str:
 def as_markdown(run: Run) -> str:
     """Return the run as Markdown."""
     parts = [definition(run), _pipes(columns(run)), "\n".join(f"- {line}" for line in notes(run))]
+    for title, sliced in slice_tables(run):
+        parts += [title, _pipes(sliced)]
     if run.published:
         parts += [_pipes(_published_columns(run)), published_line(run)]
     if run.skipped:

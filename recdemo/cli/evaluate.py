@@ -1,5 +1,6 @@
 """``recdemo evaluate``: the main job."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,19 +8,21 @@ import typer
 from recdemo.cli.options import (
     DatasetOption,
     OutputOption,
-    Overlap,
     RunFormat,
     StoreOption,
     TextOption,
     parse_ks,
+    parse_names,
 )
 from recdemo.cli.output import notice, progress, show, show_rich, terminal_width
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from recdemo.dataset import Dataset
+    from recdemo.plans import Request
     from recdemo.runs import Run
+
+MISSED = 3  # exit status: a threshold was missed
 
 
 def evaluate(
@@ -30,54 +33,98 @@ def evaluate(
     dataset: DatasetOption = "ml-1m",
     text: TextOption = None,
     k: Annotated[str | None, typer.Option("--k", help="Comma list; 10,20,50,100.")] = None,
-    truth: Annotated[Overlap, typer.Option(help="Overlap of users.")] = Overlap.JACCARD,
+    truth: Annotated[
+        str, typer.Option(help="Overlap of users: jaccard, cosine, lift or a comma list.")
+    ] = "jaccard",
+    by: Annotated[
+        str | None, typer.Option(help="Slices: popularity, decade, or fields; a comma list.")
+    ] = None,
+    user_bootstrap: Annotated[
+        int, typer.Option(min=0, help="Also give standard errors over this many sets of users.")
+    ] = 0,
+    like: Annotated[
+        str | None, typer.Option(help="Run again what a run did: latest, an id or a file.")
+    ] = None,
     store: StoreOption = "embedded",
     format: Annotated[RunFormat, typer.Option("--format")] = RunFormat.TABLE,
     output: OutputOption = None,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(help="Exit 3 if a named model, or a suite's model, scores less than this."),
+    ] = None,
 ) -> None:
     """Measure how much of the truth each model recovers, and print the table."""
-    from recdemo.dataset import open_dataset
+    from recdemo.plans import Request
     from recdemo.runs.files import write_run
 
-    run = _run(open_dataset(dataset), models or [], suite, text, parse_ks(k), truth, store)
+    request = Request(
+        tuple(models or ()), suite, dataset, text, parse_ks(k), parse_names(truth),
+        parse_names(by), user_bootstrap,
+    )  # fmt: skip
+    earlier = None if like is None else _earlier(like, request)
+    run = _run(request if earlier is None else _request_of(earlier), store)
     write_run(run)
     _print(run, format, output)
+    if earlier is not None:
+        _compare_with(earlier, run)
+    if fail_below is not None:
+        _hold_to(run, fail_below)
 
 
-def _run(
-    dataset: "Dataset",
-    models: list[str],
-    suite: str,
-    text: str | None,
-    ks: list[int] | None,
-    overlap: str,
-    location: str,
-) -> "Run":
+def _run(request: "Request", location: str) -> "Run":
     from contextlib import closing
 
-    from recdemo import benchmark, suites, texts
-    from recdemo.embedding import parse_models
+    from recdemo.plans import carry_out
     from recdemo.store import open_store
-    from recdemo.truth.files import find_truth
 
-    names = tuple(name for model in models for name in parse_models(model))
-    plan = benchmark.Plan(
-        models=names or suites.suite_models(suite),
-        texts=tuple(
-            texts.fill(dataset.catalog, name) for name in texts.text_names(text, dataset.catalog)
-        ),
-        ks=suites.usable_ks(ks, dataset),
-        must_run=bool(names),
-        asked={"models": models, "suite": suite},
-    )
     with progress() as shown, closing(open_store(location, notice)) as store:
-        watcher = _Bars(shown)
-        truth = find_truth(dataset, overlap, max(plan.ks), watcher.truth)
-        return benchmark.evaluate(dataset, store, plan, [truth], watcher, location)
+        return carry_out(request, store, location, _Bars(shown))
+
+
+def _earlier(like: str, request: "Request") -> "Run":
+    from recdemo.plans import Request
+    from recdemo.runs.files import find_run, read_run
+
+    if request != Request():
+        raise typer.BadParameter(
+            "it takes models and all settings from the run", param_hint="--like"
+        )
+    return read_run(find_run(like))
+
+
+def _request_of(run: "Run") -> "Request":
+    from recdemo.plans import from_settings
+
+    return from_settings(run.settings)
+
+
+def _compare_with(earlier: "Run", run: "Run") -> None:
+    """Say whether a run that was done again gave the same numbers."""
+    from recdemo.runs import differences
+
+    found = differences(earlier, run)
+    if found:
+        notice(f"not the same as {earlier.id}: " + "; ".join(found))
+    else:
+        notice(f"the same numbers as {earlier.id}")
+
+
+def _hold_to(run: "Run", threshold: float) -> None:
+    """Exit with 3 where a model is below the threshold; baselines of a suite are exempt."""
+    k = run.headline
+    named = bool(run.settings.get("models"))
+    held = [row for row in run.rows if named or not row.model.startswith("baseline:")]
+    below = [row for row in held if row.recall[k] < threshold]
+    for row in below:
+        notice(f"{row.label} on {row.text}: Recall@{k} {row.recall[k]:.5f} is below {threshold}")
+    if not held:
+        notice("no model to hold to the threshold: the suite ran baselines only")
+    if below or not held:
+        raise typer.Exit(MISSED)
 
 
 class _Bars:
-    """Shows how an evaluation gets on: rows above, the step of the current row below."""
+    """Shows how an evaluation gets on: models above, the step of the current one below."""
 
     def __init__(self, shown: "Progress") -> None:
         self._shown = shown
@@ -92,11 +139,8 @@ class _Bars:
             self._step, description=f"  {name}", completed=done, total=total, visible=True
         )
 
-    def truth(self, done: int, total: int) -> None:
-        self.step("truth", done, total)
 
-
-def _print(run: "Run", format: RunFormat, output: "OutputOption") -> None:
+def _print(run: "Run", format: RunFormat, output: Path | None) -> None:
     from recdemo import report
 
     if format is RunFormat.TABLE:

@@ -45,7 +45,12 @@ class RunFormat(StrEnum):
     JSON = "json"
 
 
-def parse_ks(text: str | None) -> list[int] | None:
+def parse_names(text: str | None) -> tuple[str, ...]:
+    """Read a comma list of names."""
+    return tuple(name for part in (text or "").split(",") if (name := part.strip()))
+
+
+def parse_ks(text: str | None) -> tuple[int, ...] | None:
     """Read a comma list of whole numbers above 0."""
     if text is None:
         return None
@@ -54,4 +59,4 @@ def parse_ks(text: str | None) -> list[int] | None:
         raise DatasetError(
             f"cannot read --k {text!r}; expected whole numbers above 0, as in 10,100"
         )
-    return [int(part) for part in parts]
+    return tuple(int(part) for part in parts)

@@ -8,6 +8,8 @@ from typing import Any
 
 from recdemo.scoring.recall import Scores
 
+SAME = 1e-6  # scores that differ by less are equal: the last digits depend on the machine
+
 
 @dataclass(frozen=True, slots=True)
 class DatasetFacts:
@@ -147,3 +149,23 @@ def headline_of(ks: Sequence[int]) -> int:
 def new_id(now: datetime) -> str:
     """Return the id of a run: its time, so that ids sort, and four random letters."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+
+
+def differences(a: Run, b: Run) -> list[str]:
+    """Say in which hashes and scores two runs differ; scores as far as digits mean anything."""
+    found = [
+        f"the hash of the {name} differs"
+        for name in a.hashes
+        if b.hashes.get(name) not in (None, a.hashes[name])
+    ]
+    theirs = {(row.label, row.text, row.truth, row.protocol): row for row in b.rows}
+    for row in a.rows:
+        other = theirs.get((row.label, row.text, row.truth, row.protocol))
+        if other is None:
+            found.append(f"{row.label} did not run")
+            continue
+        for name in ("recall", "ndcg"):
+            mine, other_values = getattr(row, name), getattr(other, name)
+            if any(abs(value - other_values.get(k, -1)) > SAME for k, value in mine.items()):
+                found.append(f"{name} of {row.label} differs")
+    return found

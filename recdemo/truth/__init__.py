@@ -72,7 +72,7 @@ def build_truth(
     the k rated items j != i with the largest overlap above 0; ties go to the smaller row.
     Work goes by blocks of items, so memory does not grow with the square of the catalog.
     """
-    return lists_of(interactions.matrix(), overlap, k, on_progress)
+    return truth_of_users(interactions.matrix(), overlap, k, on_progress)
 
 
 def check_k(k: int, n_rated: int) -> None:
@@ -83,7 +83,7 @@ def check_k(k: int, n_rated: int) -> None:
         )
 
 
-def lists_of(
+def truth_of_users(
     matrix: sparse.csr_array, overlap: str, k: int, on_progress: Progress = no_progress
 ) -> Truth:
     """Build the truth lists of a user-item matrix of zeros and ones, ``(n_users, n_items)``."""

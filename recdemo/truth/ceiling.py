@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from recdemo.dataset.interactions import IntArray, Interactions
-from recdemo.truth import Progress, lists_of, no_progress
+from recdemo.truth import Progress, no_progress, truth_of_users
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ def build_ceiling(
     """Compute the ceiling at *k*; takes three truths per seed."""
     matrix = interactions.matrix()
     n_users = matrix.shape[0]
-    full = lists_of(matrix, overlap, k)
+    full = truth_of_users(matrix, overlap, k)
     lower, upper = [], []
     for i, seed in enumerate(seeds):
         random = np.random.default_rng(seed)
         shuffled = random.permutation(n_users)
         half = n_users // 2
         first, second, drawn = (
-            lists_of(sparse.csr_array(matrix[users]), overlap, k)
+            truth_of_users(sparse.csr_array(matrix[users]), overlap, k)
             for users in (shuffled[:half], shuffled[half:], random.integers(0, n_users, n_users))
         )
         lower.append(agreement(first.neighbors, second.neighbors))
