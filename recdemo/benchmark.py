@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.stats import kendalltau
 
 from recdemo import __version__
 from recdemo.dataset import Dataset, bundled
@@ -216,7 +215,7 @@ def _run(
         skipped=tuple(skipped),
         published=_published(dataset, first, plan.ks),
         truths=facts,
-        tau=_tau(rows, order, k),
+        tau=_tau(rows, order, k) if len(order) > 1 else {},
         settings={**plan.asked, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
         versions={"python": platform.python_version()} | {name: version(name) for name in RECORDED},
         hashes={f"texts {texts.name}": texts.hash for texts in plan.texts}
@@ -234,6 +233,8 @@ def _truth_facts(dataset: Dataset, truth: Truth, ks: Sequence[int]) -> TruthFact
 
 def _tau(rows: Sequence[Row], overlaps: Sequence[str], k: int) -> dict[str, float]:
     """Return Kendall's tau-b between the orders of the models that each two truths give."""
+    from scipy.stats import kendalltau  # half a second to import, for a line that few ask for
+
     found = {}
     for i, a in enumerate(overlaps):
         for b in overlaps[i + 1 :]:

@@ -3,18 +3,23 @@
 Expected values come from a separate slow program in float64.
 """
 
+import hashlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from recdemo.dataset import bundled, open_dataset
 from recdemo.embedding import open_embedder, parse_models
+from recdemo.errors import DatasetError
 from recdemo.loading import ensure_collection
 from recdemo.protocols import score_collection
 from recdemo.scoring.recall import score_lists
 from recdemo.store import Batch, CollectionInfo, VectorStore
 from recdemo.store.edge import EdgeStore
 from recdemo.texts import fill
-from recdemo.truth.files import find_ceiling, find_truth
+from recdemo.truth.files import find_ceiling, find_truth, load_truth
 
 KS = (10, 20, 50, 100)
 DIGITS = 6e-6  # half a unit of the fifth digit, and 1e-6
@@ -148,13 +153,37 @@ def test_the_ceiling_lies_where_two_halves_of_the_users_agree():
     assert max(ceiling.upper) < 0.75
 
 
-def test_beyond_the_bundled_truth_the_error_says_how_to_get_the_ratings(tmp_path, monkeypatch):
-    monkeypatch.setenv("RECDEMO_HOME", str(tmp_path))
-    from recdemo.errors import DatasetError
-    from recdemo.settings import settings
-
-    settings.cache_clear()
+def test_beyond_the_bundled_truth_the_error_says_how_to_get_the_ratings(home):
     for overlap, k in (("jaccard", 101), ("lift", 10)):
         with pytest.raises(DatasetError, match="dataset fetch ml-1m"):
             find_truth(open_dataset(), overlap, k)
-    settings.cache_clear()
+
+
+def test_the_sources_are_those_whose_hashes_the_page_states():
+    page = (bundled.folder().parent / "README.md").read_text(encoding="utf-8")
+    for path in (bundled.folder() / "movies.csv", *bundled.folder().glob("*.npy")):
+        assert f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" in page
+
+
+@pytest.mark.slow
+def test_one_command_rebuilds_truth_counts_and_ceiling_to_the_byte(real_data, tmp_path):
+    command = ["truth", "build", "--ceiling", "--output", str(tmp_path), "--dataset"]
+    zipped = str(real_data / "ml-1m.zip")
+    subprocess.run([sys.executable, "-m", "recdemo", *command, zipped], check=True)
+    rebuilt = load_truth(tmp_path / "truth.npz", open_dataset().catalog.item_ids)
+    stored = find_truth(open_dataset(), "jaccard", 100)
+    assert rebuilt.hash() == stored.hash()
+    assert rebuilt.overlaps.tolist() == stored.overlaps.tolist()
+    for name in ("interaction_counts.csv", "ceiling.json"):
+        assert (tmp_path / name).read_bytes() == (bundled.folder() / name).read_bytes()
+
+
+def test_a_zip_of_movielens_1m_gives_the_catalog_and_truth_of_the_bundle(real_data, home):
+    zipped, ours = open_dataset(str(real_data / "ml-1m.zip")), open_dataset()
+    assert zipped.catalog.item_ids == ours.catalog.item_ids
+    for field, values in ours.catalog.fields.items():
+        assert zipped.catalog.fields[field] == values
+    assert zipped.counts.tolist() == ours.counts.tolist()
+    truth = find_truth(zipped, "jaccard", 100)
+    assert truth.hash() == find_truth(ours, "jaccard", 100).hash()
+    assert len(list((home / "truths").glob("ml-1m-*.npz"))) == 1

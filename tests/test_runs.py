@@ -2,16 +2,7 @@ import pytest
 
 from recdemo.errors import StoreError
 from recdemo.runs.files import as_json, find_run, read_run, write_run
-from recdemo.settings import settings
 from tests.evaluating import evaluate
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("RECDEMO_HOME", str(tmp_path))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
 
 
 def test_a_run_comes_back_the_same_with_its_values_per_query(home):

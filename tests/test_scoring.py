@@ -1,5 +1,6 @@
 import itertools
 
+import ir_measures
 import numpy as np
 import pytest
 
@@ -99,6 +100,25 @@ def test_random_lists_give_the_recall_of_plain_python_sets():
     for i, k in ((i, k) for i in range(50) for k in (5, 20)):
         expected = len(set(found[i, :k].tolist()) & set(lists[i][:k])) / k
         assert scores.recall[i, (5, 20).index(k)] == pytest.approx(expected)
+
+
+def test_scores_without_ties_are_those_of_ir_measures():
+    random = np.random.default_rng(8)
+    lists = [(random.permutation(49)[:20] + 1).tolist() for _ in range(30)]
+    found = np.stack([random.permutation(49)[:40] + 1 for _ in range(30)]).astype(np.int32)
+    distances = np.sort(random.random((30, 40)), axis=1)
+    queries = np.arange(30, dtype=np.int32)
+    for k in (5, 20):
+        scores = score_lists(truth_of(lists, 20, 50), queries, [(found, distances)], (k,))
+        qrels = {str(i): {str(j): 1 for j in lists[i][:k]} for i in range(30)}
+        run = {
+            str(i): {str(j): -d for j, d in zip(found[i].tolist(), distances[i], strict=True)}
+            for i in range(30)
+        }
+        for measure, values in ((ir_measures.R @ k, scores.recall),
+                                (ir_measures.nDCG @ k, scores.ndcg)):  # fmt: skip
+            theirs = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
+            assert values[:, 0].tolist() == pytest.approx([theirs[str(i)] for i in range(30)])
 
 
 def test_an_interval_holds_its_own_mean_also_where_nothing_varies():

@@ -14,7 +14,7 @@ from recdemo.cli.options import (
     parse_ks,
     parse_names,
 )
-from recdemo.cli.output import notice, progress, show, show_rich, terminal_width
+from recdemo.cli.output import check_output, notice, progress, show, show_rich, terminal_width
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -57,6 +57,7 @@ def evaluate(
     from recdemo.plans import Request
     from recdemo.runs.files import write_run
 
+    check_output(output)
     request = Request(
         tuple(models or ()), suite, dataset, text, parse_ks(k), parse_names(truth),
         parse_names(by), user_bootstrap,

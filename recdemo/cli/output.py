@@ -29,6 +29,12 @@ def show(text: str, output: Path | None = None) -> None:
         raise StoreError(f"cannot write {output}: {error.strerror}") from error
 
 
+def check_output(output: Path | None) -> None:
+    """Refuse a file that cannot be written before the work begins."""
+    if output is not None and not output.absolute().parent.is_dir():
+        raise StoreError(f"cannot write {output}: no folder {output.parent}")
+
+
 def show_rich(renderable: "RenderableType", output: Path | None = None) -> None:
     """Show on the terminal in its width and colors; as plain text in a pipe or file."""
     from rich.console import Console

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
-from recdemo.cli.output import bar, notice, progress, show, show_rich, terminal_width
+from recdemo.cli.output import bar, check_output, notice, progress, show, show_rich, terminal_width
 
 if TYPE_CHECKING:
     from recdemo.dataset import Dataset
@@ -28,6 +28,7 @@ def similar(
     from recdemo import lists
     from recdemo.dataset import open_dataset
 
+    check_output(output)
     found = _lists(open_dataset(dataset), title, [model, versus], text, k, store)
     if format is RunFormat.TABLE:
         show_rich(lists.table(found, terminal_width()), output)

@@ -72,6 +72,7 @@ def build_truth(
     the k rated items j != i with the largest overlap above 0; ties go to the smaller row.
     Work goes by blocks of items, so memory does not grow with the square of the catalog.
     """
+    check_k(k, len(np.unique(interactions.rows)))
     return truth_of_users(interactions.matrix(), overlap, k, on_progress)
 
 
@@ -92,7 +93,6 @@ def truth_of_users(
     n_users, n_items = matrix.shape
     counts = np.asarray(matrix.sum(axis=0), np.float64)  # (n_items,)
     rated = counts > 0
-    check_k(k, int(rated.sum()))
     by_item = sparse.csr_array(matrix.T)
     neighbors = np.full((n_items, k), -1, np.int32)
     overlaps = np.zeros((n_items, k), np.float32)

@@ -1,0 +1,24 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from recdemo.settings import settings
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A RECDEMO_HOME of the test's own."""
+    monkeypatch.setenv("RECDEMO_HOME", str(tmp_path))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder with the real MovieLens files, which may not be redistributed."""
+    folder = Path(os.environ.get("RECDEMO_TEST_DATA", "/nonexistent"))
+    if not (folder / "ml-1m.zip").exists():
+        pytest.skip("RECDEMO_TEST_DATA names no folder with the real MovieLens files")
+    return folder
