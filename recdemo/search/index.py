@@ -1,4 +1,4 @@
-"""The index behind the title search: comparable texts, and which letters follow each other there.
+"""The index behind the title search: comparable texts, and which letters stand where.
 
 Items stand at *positions*, most popular first, so that whoever takes the first hits takes the
 best. A bit per position and *gram*, one to three letters in a row, tells in microseconds where
@@ -83,9 +83,9 @@ def decides(index: TitleIndex, text: str) -> bool:
     return len(text) <= 2 and all(letter in index.letters for letter in text)
 
 
-def grams_shared(index: TitleIndex, text: str) -> NDArray[np.int32]:
+def grams_shared(index: TitleIndex, text: str) -> NDArray[np.uint16]:
     """Count how many different grams of *text* each position holds, ``(n_items,)``."""
-    shared = np.zeros(len(index), np.int32)
+    shared = np.zeros(len(index), np.uint16)  # narrow, since this is done for every gram
     for bits in index.grams[_grams_of(index, text)]:
         shared += np.unpackbits(bits, count=len(index))
     return shared

@@ -108,10 +108,9 @@ def _in_titles(
 
 def _of_year(index: TitleIndex, at: PositionArray, digits: str) -> BoolArray:
     """Tell where the year is or begins with *digits*: "1958", "195"; not the 2 of "Toy Story 2"."""
-    years = index.years[at]
     if not digits.isdecimal() or len(digits) not in (3, 4):
         return np.zeros(len(at), np.bool_)
-    of_year: BoolArray = years // 10 ** (4 - len(digits)) == int(digits)
+    of_year: BoolArray = index.years[at] // 10 ** (4 - len(digits)) == int(digits)
     return of_year
 
 

@@ -79,6 +79,7 @@ def read_query(text: str) -> list[Reading]:
 
 def title_keys(title: str) -> Iterator[tuple[str, str]]:
     """Yield (article, key) of a title, of its other titles in parentheses, of all of it."""
+    title = title.strip()
     opening = title.find(" (")
     if opening < 0 or not title.endswith(")"):
         yield from _keys(_comparable(title))
