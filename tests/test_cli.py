@@ -147,5 +147,38 @@ def test_ctrl_c_is_exit_130_and_leaves_a_store_that_works(tmp_path):
     recdemo("evaluate", "baseline:random@384", "baseline:genre", home=tmp_path)
 
 
+def test_a_threshold_that_is_missed_is_exit_3_with_the_figures(tmp_path):
+    recdemo("evaluate", "baseline:genre", "--fail-below", "0.1", home=tmp_path)
+    done = recdemo("evaluate", "baseline:genre", "--fail-below", "0.2", home=tmp_path, code=3)
+    assert "baseline:genre@18 on synopsis: Recall@100 0.12607 is below 0.2" in done.stderr
+    assert "baseline:genre" in done.stdout  # the table is there all the same
+
+
+def test_checks_hold_the_latest_run_to_a_file(tmp_path):
+    recdemo("evaluate", "baseline:genre", "--by", "popularity", home=tmp_path)
+    checks = tmp_path / "checks.toml"
+    checks.write_text(
+        "[[check]]\nmodel = 'baseline:genre'\nat_least = 0.1\n"
+        "[[check]]\nmodel = 'baseline:genre'\nagainst = 'latest'\n"
+    )
+    done = recdemo("check", str(checks), home=tmp_path)
+    assert [line[:6] for line in done.stdout.splitlines()] == ["ok    ", "ok    "]
+    checks.write_text(
+        "[[check]]\nmodel = 'baseline:genre'\nat_least = 0.5\n"
+        "by = 'popularity'\nslice = '1-10'\n"
+    )
+    done = recdemo("check", str(checks), home=tmp_path, code=3)
+    assert done.stdout.startswith("missed baseline:genre@18 on synopsis, Recall@100 for popularity")
+
+
+def test_a_run_can_be_done_again_like_an_earlier_one(tmp_path):
+    recdemo("evaluate", "baseline:genre", "--k", "5,50", "--text", "card", home=tmp_path)
+    done = recdemo("evaluate", "--like", "latest", "--format", "json", home=tmp_path)
+    assert "the same numbers as" in done.stderr
+    run = json.loads(done.stdout)
+    assert (run["ks"], run["rows"][0]["text"]) == ([5, 50], "card")
+    recdemo("evaluate", "baseline:genre", "--like", "latest", home=tmp_path, code=2)
+
+
 def test_the_version_is_shown(tmp_path):
     assert recdemo("--version", home=tmp_path).stdout.startswith("recdemo 0.")
