@@ -1,38 +1,11 @@
-"""From a run to what people and programs read: table, Markdown, CSV, JSON."""
+"""What is said of an evaluation against truth lists: definition, table, notes, slices."""
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from recdemo.report.columns import Column
 from recdemo.runs import Row, Run, Slice
-from recdemo.runs.files import as_json
-
-GAP = 3  # columns of the terminal between two columns of a table
-
 
 _NAMES = {"jaccard": "Jaccard", "cosine": "cosine", "lift": "lift"}
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the result table."""
-
-    title: str
-    numeric: bool
-    cells: tuple[str, ...]
-    rank: int = 0  # on a narrow terminal the columns with the largest are left out first
-
-    @property
-    def width(self) -> int:
-        """Columns of the terminal that it takes."""
-        return max(map(len, (self.title, *self.cells)))
 
 
 def definition(run: Run) -> str:
@@ -75,16 +48,6 @@ def columns(run: Run) -> list[Column]:
     if not any(row.user_standard_error for row in rows):
         result = [c for c in result if c.title != "users SE"]
     return [c for c in result if c.rank < 9]
-
-
-def fitting(shown: list[Column], width: int) -> list[Column]:
-    """Leave out the least important columns until the rest fits into *width*."""
-    while sum(column.width + GAP for column in shown) > width + GAP:
-        least = max(column.rank for column in shown)
-        if least == 0:
-            break
-        shown = [column for column in shown if column.rank < least]
-    return shown
 
 
 def interval(row: Row, name: str) -> str:
@@ -159,20 +122,6 @@ def _free_baselines(run: Run) -> list[str]:
     ]
 
 
-def published_line(run: Run) -> str:
-    """Say what keeps published rows apart from measured ones."""
-    texts = ", ".join(dict.fromkeys(row.text for row in run.rows))
-    return f"published: texts by gpt-4o-mini; measured: {texts}"
-
-
-def _published_columns(run: Run) -> list[Column]:
-    return [
-        Column("Published model", False, tuple(row.model for row in run.published)),
-        Column("Dim", True, tuple(str(row.dimension) for row in run.published)),
-        Column("Recall@100", True, tuple(f"{row.recall[100]:.5f}" for row in run.published)),
-    ]
-
-
 def slice_tables(run: Run) -> list[tuple[str, list[Column]]]:
     """Return a table for each way to slice: a line per slice, a column per model, best first."""
     k = run.headline
@@ -203,90 +152,3 @@ def _short(row: Row, run: Run) -> str:
     truths = len(run.truths) > 1
     name = row.label.partition(":")[2]
     return " ".join([name, *([row.text] if texts else []), *([row.truth] if truths else [])])
-
-
-def table(run: Run, width: int) -> RenderableType:
-    """Return the run for a terminal of *width* columns."""
-    shown = fitting(columns(run), width)
-    blank = Text("")
-    parts: list[RenderableType] = [Text(definition(run)), blank, _rich(shown), blank]
-    parts += [Text(line) for line in notes(run)]
-    for title, sliced in slice_tables(run):
-        kept = fitting(sliced, width)
-        more = f" ({len(sliced) - len(kept)} more models in --format json)"
-        heading = title + (more if len(kept) < len(sliced) else "")
-        parts += [blank, Text(heading), _rich(kept)]
-    if run.published:
-        line = f"{published_line(run)} ({run.published[0].source})"
-        parts += [blank, _rich(_published_columns(run)), blank, Text(line)]
-    if run.skipped:
-        parts += [blank, Text("Skipped:")]
-        parts += [Text(f"  {row.model}: {row.reason}") for row in run.skipped]
-    return Group(*parts)
-
-
-def _rich(shown: Sequence[Column]) -> Table:
-    result = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for column in shown:
-        result.add_column(
-            column.title, justify="right" if column.numeric else "left", no_wrap=column.numeric
-        )
-    for cells in zip(*(column.cells for column in shown), strict=True):
-        result.add_row(*(Text(cell) for cell in cells))  # Text: a name is never markup
-    return result
-
-
-def as_text(renderable: RenderableType, width: int = 160) -> str:
-    """Render for a file or a pipe: no colors, nothing cut."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(renderable)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
-
-
-def as_markdown(run: Run) -> str:
-    """Return the run as Markdown."""
-    parts = [definition(run), _pipes(columns(run)), "\n".join(f"- {line}" for line in notes(run))]
-    for title, sliced in slice_tables(run):
-        parts += [title, _pipes(sliced)]
-    if run.published:
-        parts += [_pipes(_published_columns(run)), published_line(run)]
-    if run.skipped:
-        parts.append("\n".join(f"- skipped {row.model}: {row.reason}" for row in run.skipped))
-    return "\n\n".join(parts) + "\n"
-
-
-def _pipes(shown: Sequence[Column]) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-    rule = ["---:" if column.numeric else "---" for column in shown]
-    body = zip(*(column.cells for column in shown), strict=True)
-    return "\n".join([line([c.title for c in shown]), line(rule), *(line(cells) for cells in body)])
-
-
-def as_csv(run: Run) -> str:
-    """Return the rows as CSV, one line per model, with all measures and intervals."""
-    measures = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in run.ks]
-    head = ["model", "dimension", "how", "text", "truth", "protocol", "queries", "without_vector"]
-    tail = ["bytes_per_item", "embed_seconds", "load_seconds", "query_seconds", "collection"]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        [*head, *(f"{m}{end}" for m in measures for end in ("", "_low", "_high")), *tail]
-    )
-    for row in run.rows:
-        values: list[object] = [getattr(row, name) for name in head]
-        for measure in measures:
-            name, k = measure.split("@")
-            score = (row.recall if name == "recall" else row.ndcg)[int(k)]
-            values += [score, *(row.interval.get(measure) or (None, None))]
-        seconds = row.seconds
-        values += [row.bytes_per_item, seconds.embed, seconds.load, seconds.query, row.collection]
-        writer.writerow(values)
-    return out.getvalue()
-
-
-def json_text(run: Run) -> str:
-    """Return the run as JSON."""
-    return json.dumps(as_json(run), indent=1) + "\n"
