@@ -30,6 +30,21 @@ def interactions(rated_by: Sequence[Sequence[int]], n_users: int | None = None) 
     )
 
 
+def behavior(
+    oldest_first: Sequence[Sequence[int]], n_items: int, times: Sequence[int] | None = None
+) -> Interactions:
+    """Return who touched what, a list of rows per user, by default a second between two."""
+    users = [user for user, rows in enumerate(oldest_first) for _ in rows]
+    rows = [row for rows in oldest_first for row in rows]
+    return Interactions(
+        np.array(users, np.int32),
+        np.array(rows, np.int32),
+        np.array(times if times is not None else range(len(rows)), np.int64),
+        len(oldest_first),
+        n_items,
+    )
+
+
 def dataset(
     rated_by: Sequence[Sequence[int]] = tuple(RATED_BY.values()),
     items: Catalog | None = None,
