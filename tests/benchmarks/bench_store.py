@@ -18,8 +18,10 @@ import numpy as np
 import qdrant_edge as qdrant
 from numpy.typing import NDArray
 
+from recdemo.protocols import score_collection
 from recdemo.store import Batch, Candidates, CollectionInfo
 from recdemo.store.edge import EdgeStore
+from recdemo.truth import Truth
 
 N_ITEMS, DIMENSION, K, ROUNDS = 3706, 1024, 101, 5
 
@@ -41,6 +43,7 @@ def jobs(
     store, fresh = EdgeStore(folder / "store"), itertools.count()
     store.build(info("x"), batches(vectors))
     rows = np.arange(N_ITEMS, dtype=np.int32)
+    truth = some_truth()
 
     def neighbors(may: NDArray[np.bool_] | None) -> object:
         return store.neighbors("x", rows, K, candidates=None if may is None else Candidates(may))
@@ -50,6 +53,7 @@ def jobs(
         "build": lambda: store.build(info(f"x{next(fresh)}"), batches(vectors)),
         "bare queries": lambda: bare_query(shard, vectors),
         "NumPy": lambda: numpy_neighbors(vectors),
+        "query and score": lambda: score_collection(store, "x", truth, (10, 20, 50, 100)),
         "neighbors": lambda: neighbors(None),
         "neighbors, 95 % candidates": lambda: neighbors(rows % 22 > 0),  # as in MovieLens 1M
         "neighbors, 5 % candidates": lambda: neighbors(rows % 22 == 0),
@@ -73,10 +77,20 @@ def report(seconds: dict[str, float]) -> None:
         line = f"{name:27} {took:6.3f} s"
         if name == "build":
             line += f"   {took / seconds['bare upsert']:.2f} x the bare upsert (budget 2)"
-        if name.startswith("neighbors"):
+        if name.startswith(("neighbors", "query and score")):
             line += f"   {took / seconds['bare queries']:.2f} x the bare queries (budget 1.3)"
             line += f", {took / seconds['NumPy']:.2f} x NumPy (budget 4)"
         print(line)
+
+
+def some_truth() -> Truth:
+    """Return truth lists of random items."""
+    random = np.random.default_rng(1)
+    lists = [random.choice(N_ITEMS - 1, 100, replace=False) for _ in range(N_ITEMS)]
+    neighbors = np.array(lists, np.int32)
+    neighbors += neighbors >= np.arange(N_ITEMS)[:, None]  # not the item itself
+    overlaps = np.ones((N_ITEMS, 100), np.float32)
+    return Truth("jaccard", neighbors, overlaps, np.ones(N_ITEMS, bool), 6040)
 
 
 def info(name: str) -> CollectionInfo:
