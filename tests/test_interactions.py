@@ -5,20 +5,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recdemo.dataset.chunks import Columns
+from recdemo.dataset.entries import Columns
 from recdemo.dataset.interactions import in_order_of_appearance, latest
+from recdemo.dataset.options import Filters
 from recdemo.dataset.reading import Reading, read_interactions
 from recdemo.dataset.records import BLOCK, TextForm
+from recdemo.dataset.tables import Table, table_at
 from recdemo.errors import DatasetError
 
 PLAIN = Columns(item="item", user="user")
 RATED = Columns(item="item", user="user", value="value", timestamp="time")
-DAT = Columns("item", "user", "value", "time", header=("user", "item", "value", "time"))
+HEADER = ("user", "item", "value", "time")
 
 
-def read(text: str | bytes, *ids: str, columns: Columns = RATED, **more: object) -> Reading:
+def read(
+    text: str | bytes,
+    *ids: str,
+    columns: Columns = RATED,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+    separator: str = ",",
+) -> Reading:
     data = text.encode() if isinstance(text, str) else text
-    return read_interactions(io.BytesIO(data), ids, columns, name="r.csv", **more)  # type: ignore[arg-type]
+    header = HEADER if separator == "::" else None
+    table = Table("r.csv", TextForm(separator), lambda: io.BytesIO(data), header)
+    return read_interactions(table, ids, columns, filters)
 
 
 def pairs(reading: Reading) -> list[tuple[int, int]]:
@@ -65,11 +75,11 @@ def test_the_latest_entry_of_a_repeated_pair_counts_and_the_later_line_of_equals
     assert pairs(reading) == [(0, 0), (0, 1), (1, 0)]
     assert reading.interactions.timestamps.tolist() == [90, 10, 5]
     assert (reading.n_entries, reading.n_repeated) == (6, 3)
-    assert pairs(read(text, "a", "b", min_value=5)) == [(0, 1), (1, 0)]  # 9, and the later 5
+    assert pairs(read(text, "a", "b", filters=Filters(5))) == [(0, 1), (1, 0)]  # 9, and the later 5
 
 
 def test_a_value_that_was_lowered_later_does_not_count_as_the_higher_one() -> None:
-    reading = read("user,item,value,time\nu,a,5,1\nu,a,2,2\nv,a,4,1\n", "a", min_value=4)
+    reading = read("user,item,value,time\nu,a,5,1\nu,a,2,2\nv,a,4,1\n", "a", filters=Filters(4))
     assert pairs(reading) == [(0, 0)]
     assert (reading.interactions.n_users, reading.n_repeated, reading.n_below) == (1, 1, 1)
 
@@ -125,7 +135,7 @@ def test_timestamps_beyond_53_bits_stay_exact() -> None:
 
 
 def test_separators_of_several_characters_leave_quotes_and_single_colons_alone() -> None:
-    reading = read('u::a:b::5::1\nu::"c::4::2\n', "a:b", '"c', columns=DAT, form=TextForm("::"))
+    reading = read('u::a:b::5::1\nu::"c::4::2\n', "a:b", '"c', separator="::")
     assert pairs(reading) == [(0, 0), (0, 1)]
 
 
@@ -139,7 +149,7 @@ def test_a_path_is_read_and_so_is_a_gzip(tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_bytes(text)
     (tmp_path / "r.tsv.gz").write_bytes(gzip.compress(text))
     for name in ("r.tsv", "r.tsv.gz"):
-        reading = read_interactions(tmp_path / name, ["a"], PLAIN, form=TextForm("\t"))
+        reading = read_interactions(table_at(tmp_path / name, "utf-8", "item"), ["a"], PLAIN)
         assert pairs(reading) == [(0, 0), (1, 0)]
 
 
@@ -149,9 +159,15 @@ def faulty_lines() -> list[tuple[str, str]]:
         ("u,a,4,5,6", "expected 4 fields separated by ',', got 5: 'u,a,4,5,6'"),
         ("u,a,good,5", "expected a number in column 'value', got 'good': 'u,a,good,5'"),
         ("u,a,nan,5", "expected a number in column 'value', got 'nan': 'u,a,nan,5'"),
-        ("u,a,4,", "expected a number in column 'time', got '': 'u,a,4,'"),
-        ("u,a,4,1_0", "expected a number in column 'time', got '1_0': 'u,a,4,1_0'"),
-        ("u,a,4,1e30", "expected a number in column 'time', got '1e30': 'u,a,4,1e30'"),
+        ("u,a,4,", "expected seconds or an ISO 8601 date in column 'time', got '': 'u,a,4,'"),
+        (
+            "u,a,4,1_0",
+            "expected seconds or an ISO 8601 date in column 'time', got '1_0': 'u,a,4,1_0'",
+        ),
+        (
+            "u,a,4,1e30",
+            "expected seconds or an ISO 8601 date in column 'time', got '1e30': 'u,a,4,1e30'",
+        ),
         ("u, ,4,5", "the id in column 'item' is empty: 'u, ,4,5'"),
         (",a,4,5", "the id in column 'user' is empty: ',a,4,5'"),
         ('"u,a,4,5', "is not CSV: unexpected end of data"),
@@ -191,7 +207,7 @@ def test_bytes_that_are_not_utf8_are_an_error_with_their_line() -> None:
 
 
 def test_a_missing_or_repeated_column_is_an_error_that_shows_the_columns() -> None:
-    with pytest.raises(DatasetError, match="has no column 'item'; its columns are 'user;item'"):
+    with pytest.raises(DatasetError, match="has no column 'item'; its columns are 'user;item'$"):
         read("user;item\nu;a\n", "a", columns=PLAIN)
     with pytest.raises(DatasetError, match="has more than one column 'item'"):
         read("user,item,item\nu,a,a\n", "a", columns=PLAIN)
@@ -205,9 +221,9 @@ def test_a_truncated_or_altered_gzip_is_an_error(tmp_path: Path) -> None:
     for data in (whole[:-9], whole[:200], whole[:-8] + b"\0" * 8, b"user,item\nu,a\n"):
         broken.write_bytes(data)
         with pytest.raises(DatasetError, match=r"cannot read .*gz: .*damaged"):
-            read_interactions(broken, ["a"], PLAIN)
+            read_interactions(table_at(broken, "utf-8", "item"), ["a"], PLAIN)
     with pytest.raises(DatasetError, match=r"none\.csv does not exist"):
-        read_interactions(tmp_path / "none.csv", ["a"], PLAIN)
+        table_at(tmp_path / "none.csv", "utf-8", "item")
 
 
 def test_a_file_that_has_no_lines_is_not_read_into_memory() -> None:
@@ -216,7 +232,7 @@ def test_a_file_that_has_no_lines_is_not_read_into_memory() -> None:
             return b"x" * size
 
     with pytest.raises(DatasetError, match="longer than 64 MB"):
-        read_interactions(Endless(), ["a"], DAT, name="r.dat", form=TextForm("::"))
+        read_interactions(Table("r.dat", TextForm("::"), Endless, HEADER), ["a"], RATED)
 
 
 @pytest.mark.parametrize("user", ['"u{}"', '"u,{}"', '"u""{}"', '"u\n{}"'])

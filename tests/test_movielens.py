@@ -206,7 +206,7 @@ def test_broken_movies_are_an_error_with_their_line(tmp_path: Path) -> None:
         "movies.dat, line 2: expected 3 fields separated by '::', got 2: '2::B'"
     )
     (folder / "movies.dat").write_bytes(b"::A (2000)::X\n")
-    assert "line 1: the id of the movie is empty" in error_of(folder)
+    assert "line 1: the id in column 'MovieID' is empty" in error_of(folder)
     (folder / "movies.dat").write_bytes(b"")
     assert "holds no movies" in error_of(folder)
 
@@ -216,7 +216,7 @@ def test_csv_that_is_not_utf_8_or_lacks_a_column_is_an_error(tmp_path: Path) -> 
     folder = copy(CSV, tmp_path, movies_csv=movies)
     assert "movies.csv, line 2: is not UTF-8 (byte 0xe9)" in error_of(folder)
     (folder / "movies.csv").write_bytes(b"id,title,genres\n1,A,X\n")
-    assert "needs one column 'movieId'; its columns are 'id,title,genres'" in error_of(folder)
+    assert "has no column 'movieId'; its columns are 'id', 'title', 'genres'" in error_of(folder)
 
 
 def test_a_broken_rating_is_an_error_with_file_and_line(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_broken_rating_is_an_error_with_file_and_line(tmp_path: Path) -> None:
 
 def test_ratings_of_no_movie_at_all_are_an_error_and_of_some_are_left_out(tmp_path: Path) -> None:
     folder = copy(DAT, tmp_path, ratings_dat=b"1::77::5::10\n")
-    assert "movies.dat knows none of its movies, '77' for one" in error_of(folder)
+    assert "the catalog has none of its items, '77' for one" in error_of(folder)
     (folder / "ratings.dat").write_bytes(b"")
     assert "it is empty" in error_of(folder)
     (folder / "ratings.dat").write_bytes(b"1::77::5::10\n1::3::5::10\n")

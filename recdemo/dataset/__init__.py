@@ -6,6 +6,7 @@ from pathlib import Path
 
 from recdemo.dataset.catalog import Catalog
 from recdemo.dataset.interactions import IntArray, Interactions
+from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
 
 DEFAULT = "ml-1m"
 
@@ -25,25 +26,38 @@ class Dataset:
     interactions: Callable[[], Interactions]  # reads them when they are first needed
     truth_file: Path | None = None  # bundled truth lists: Jaccard, up to K = 100
     ceiling_file: Path | None = None  # the ceiling that belongs to them
+    options: ReadOptions = DEFAULT_OPTIONS  # as it was read
+    terms: str = ""  # under which it may be used, and what to cite; "" for an own data set
+    notes: tuple[str, ...] = ()  # what was left out of it, in sentences
 
     @property
     def name(self) -> str:
         """The name of the data set, as in collections and reports."""
         return self.catalog.name
 
+    @property
+    def n_rated(self) -> int:
+        """The number of items with an interaction."""
+        return int((self.counts > 0).sum())
+
+    def require_interactions(self) -> None:
+        """Raise the error that says how to get interactions, where no item has any."""
+        if not self.n_rated:
+            self.interactions()
+
     def __len__(self) -> int:
         return len(self.catalog)
 
 
-def open_dataset(name_or_path: str = DEFAULT) -> Dataset:
-    """Open ``ml-1m``, what was fetched by name, or a MovieLens folder or zip.
+def open_dataset(name_or_path: str = DEFAULT, options: ReadOptions = DEFAULT_OPTIONS) -> Dataset:
+    """Open ``ml-1m``, what was fetched by name, or a folder or zip: MovieLens or an own one.
 
     Imports only the reader it needs.
     """
     if name_or_path == DEFAULT:
         from recdemo.dataset import bundled
 
-        return bundled.open_bundled()
-    from recdemo.dataset import download, movielens
+        return bundled.open_bundled() if options == DEFAULT_OPTIONS else bundled.open_raw(options)
+    from recdemo.dataset import download, folder
 
-    return movielens.open_movielens(download.locate(name_or_path))
+    return folder.open_path(download.locate(name_or_path), options)

@@ -11,10 +11,16 @@ import recdemo
 from recdemo.dataset import Dataset
 from recdemo.dataset.catalog import Catalog, Value
 from recdemo.dataset.interactions import IntArray, Interactions
+from recdemo.dataset.options import ReadOptions
 from recdemo.errors import DatasetError
 
 NAME = "ml-1m"
 N_USERS = 6040  # the counts do not tell how many users there are
+CITATION = "cite Harper and Konstan (2015), The MovieLens Datasets, doi 10.1145/2827872"
+TERMS = (
+    "MovieLens by GroupLens: research use, no redistribution, no commercial use without "
+    f"GroupLens's permission; {CITATION}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,24 @@ def open_bundled() -> Dataset:
         interactions=_fetched_interactions,
         truth_file=folder() / "truth.npz",
         ceiling_file=folder() / "ceiling.json",
+        terms=TERMS,
     )
+
+
+def open_raw(options: ReadOptions) -> Dataset:
+    """Open MovieLens 1M with filters, which needs its raw ratings; the bundled truth is not theirs.
+
+    Its columns and its encoding are no matter of choice.
+    """
+    flags = options.column_flags + ["--encoding"] * (options.encoding is not None)
+    if flags:
+        raise DatasetError(
+            f"cannot use {' and '.join(flags)} with {NAME}: it comes with recdemo and has no "
+            "columns to name; choose a folder of your own with --dataset"
+        )
+    from recdemo.dataset import movielens
+
+    return movielens.open_movielens(_fetched("a filter"), options)
 
 
 def read_movies(path: Path) -> Catalog:
@@ -88,12 +111,18 @@ def _names(joined: str) -> tuple[str, ...]:
 
 
 def _fetched_interactions() -> Interactions:
-    from recdemo.dataset import download, movielens
+    from recdemo.dataset import movielens
+
+    return movielens.open_movielens(_fetched("this")).interactions()
+
+
+def _fetched(what: str) -> Path:
+    from recdemo.dataset import download
 
     path = download.fetched(NAME)
     if path is None:
         raise DatasetError(
-            "this needs the raw ratings of MovieLens 1M, which may not be redistributed; "
+            f"{what} needs the raw ratings of MovieLens 1M, which may not be redistributed; "
             "get them with 'recdemo dataset fetch ml-1m', or with --from PATH from a zip you have"
         )
-    return movielens.open_movielens(path).interactions()
+    return path

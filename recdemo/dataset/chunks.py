@@ -7,71 +7,29 @@ through the CSV module, which is slower and knows the line.
 """
 
 import csv
-import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from recdemo.dataset.entries import Chunk, Columns, Ids, RawEntry, chunks_of
+from recdemo.dataset.faults import Fault, Kind, OnFault, shortened, stop
 from recdemo.dataset.records import (
     Block,
     Record,
     TextForm,
-    decode,
-    fault,
     field_count_fault,
+    position,
     read_records,
-    shown,
 )
 from recdemo.errors import DatasetError
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _STAND_IN = b"\x1f"  # for a separator of several characters: pandas' C parser takes one byte
 _EXACT = 2.0**53  # whole numbers up to it are exact as float64
-_LARGEST = 9e18  # fits 64 bits
-_BATCH = 50_000  # records at once where pandas does not read
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns of a file hold what."""
-
-    item: str = "item_id"
-    user: str = "user_id"
-    value: str | None = None  # None: there is none, or it does not matter
-    timestamp: str | None = None  # seconds; fractions are dropped
-    header: tuple[str, ...] | None = None  # None: the first line names the columns
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ids:
-    """A column of ids as numbers."""
-
-    codes: NDArray[np.integer]  # (n,) positions in the names
-    names: Sequence[str]
-
-    def translated(self, numbers: Iterable[int]) -> NDArray[np.int32]:
-        """Replace each code by the number of its name, ``(n,)``."""
-        table: NDArray[np.int32] = np.fromiter(numbers, np.int32, len(self.names))
-        return table.take(self.codes)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chunk:
-    """Some entries in the order of the file."""
-
-    items: Ids
-    users: Ids
-    values: NDArray[np.float64] | None  # (n,)
-    timestamps: NDArray[np.int64] | None  # (n,)
-
-    def __len__(self) -> int:
-        return len(self.items.codes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +38,37 @@ class _Plan:
 
     name: str
     form: TextForm
-    header: Sequence[str]
+    columns: Columns
+    n_fields: int
     item: int
     user: int
     value: int | None
     timestamp: int | None
+    on_fault: OnFault
+
+    def tell(self, kind: Kind, line: int, message: str, fields: object) -> None:
+        """Report a fault of a record."""
+        assert isinstance(fields, list)
+        whole = shortened(self.form.separator.join(fields))
+        self.on_fault(Fault(kind, self.name, line, f"{message}: {whole}"))
 
 
 def read_chunks(
-    blocks: Iterator[Block], name: str, columns: Columns, form: TextForm
+    blocks: Iterator[Block],
+    name: str,
+    columns: Columns,
+    form: TextForm,
+    header: Sequence[str] | None,
+    on_fault: OnFault,
 ) -> Iterator[Chunk]:
-    """Parse blocks; a broken line is a `DatasetError` with its number.
+    """Parse blocks of CSV or of lines with a separator of several characters.
 
     Args:
         name: what messages call the file.
+        header: the names of the columns; None: the first line has them.
     """
-    header, blocks = _header(blocks, name, columns, form)
-    plan = _plan(header, name, columns, form)
+    header, blocks = (header, blocks) if header is not None else _header(blocks, name, form)
+    plan = _plan(header, name, columns, form, on_fault)
     for block in blocks:
         chunk = _parse_block(block, plan)
         if chunk is not None:
@@ -109,42 +81,32 @@ def read_chunks(
 
 
 def _header(
-    blocks: Iterator[Block], name: str, columns: Columns, form: TextForm
+    blocks: Iterator[Block], name: str, form: TextForm
 ) -> tuple[Sequence[str], Iterator[Block]]:
-    if columns.header is not None:
-        return columns.header, blocks
     first = next(blocks, None)
     if first is None:
         raise DatasetError(f"{name} is empty; expected a line that names the columns")
     line, _, rest = first.data.partition(b"\n")
-    names = next(read_records([Block(first.line, line + b"\n")], name, form), Record(1, []))
+    names = next(read_records([Block(first.line, line + b"\n")], name, form, stop), Record(1, []))
     after = [Block(first.line + 1, rest)] if rest else []
     return [column.strip() for column in names.fields], chain(after, blocks)
 
 
-def _plan(header: Sequence[str], name: str, columns: Columns, form: TextForm) -> _Plan:
-    def position(column: str) -> int:
-        if header.count(column) == 1:
-            return header.index(column)
-        how = "more than one" if column in header else "no"
-        known = shown(Record(1, list(header)), form)
-        raise DatasetError(f"{name} has {how} column {column!r}; its columns are {known}")
-
-    return _Plan(
-        name,
-        form,
-        header,
-        position(columns.item),
-        position(columns.user),
-        None if columns.value is None else position(columns.value),
-        None if columns.timestamp is None else position(columns.timestamp),
+def _plan(
+    header: Sequence[str], name: str, columns: Columns, form: TextForm, on_fault: OnFault
+) -> _Plan:
+    item, user = (position(column, header, name) for column in (columns.item, columns.user))
+    value, timestamp = (
+        None if column is None else position(column, header, name)
+        for column in (columns.value, columns.timestamp)
     )
+    return _Plan(name, form, columns, len(header), item, user, value, timestamp, on_fault)
 
 
 def _parse_block(block: Block, plan: _Plan) -> Chunk | None:
     """Parse a block in C; None where that might go wrong."""
-    separated = _separated_by_a_byte(block, plan)
-    if separated is None or not _is_regular(*separated, len(plan.header)):
+    separated = _separated_by_a_byte(block.data, plan.form.separator.encode())
+    if separated is None or not _is_regular(*separated, plan.n_fields):
         return None
     data, separator = separated
     numbers = [column for column in (plan.value, plan.timestamp) if column is not None]
@@ -153,7 +115,7 @@ def _parse_block(block: Block, plan: _Plan) -> Chunk | None:
             BytesIO(data),
             sep=separator.decode(),
             header=None,
-            names=list(range(len(plan.header))),
+            names=list(range(plan.n_fields)),
             usecols=[plan.item, plan.user, *numbers],
             # Not "category": it may take ids for numbers, and then 007 and 7 for one item.
             dtype={plan.item: "object", plan.user: "object"} | dict.fromkeys(numbers, "float64"),
@@ -167,13 +129,10 @@ def _parse_block(block: Block, plan: _Plan) -> Chunk | None:
     return _chunk_of(table, plan)
 
 
-def _separated_by_a_byte(block: Block, plan: _Plan) -> tuple[bytes, bytes] | None:
-    """Return a block as UTF-8 whose separator is one byte, and that byte."""
-    data, separator = block.data, plan.form.separator.encode()
+def _separated_by_a_byte(data: bytes, separator: bytes) -> tuple[bytes, bytes] | None:
+    """Return a block whose separator is one byte, and that byte."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
-    if not data.isascii():
-        data = decode(Block(block.line, data), plan.name, plan.form).encode()
     if len(separator) > 1:
         if _STAND_IN in data:
             return None
@@ -217,7 +176,7 @@ def _chunk_of(table: pd.DataFrame, plan: _Plan) -> Chunk | None:
     items, users = (_factorized(table[column].to_numpy()) for column in (plan.item, plan.user))
     values = None if plan.value is None else table[plan.value].to_numpy()
     times = None if plan.timestamp is None else table[plan.timestamp].to_numpy()
-    if "" in items.names or "" in users.names:
+    if not all(map(str.strip, chain(items.names, users.names))):  # an empty id
         return None
     if values is not None and not np.isfinite(values).all():
         return None
@@ -229,59 +188,26 @@ def _chunk_of(table: pd.DataFrame, plan: _Plan) -> Chunk | None:
 
 def _factorized(ids: NDArray[np.object_]) -> Ids:
     codes, names = pd.factorize(ids)
-    return Ids(codes, [name.strip() for name in names])
+    return Ids(codes, list(names))
 
 
 def _parse_records(blocks: Iterable[Block], plan: _Plan) -> Iterator[Chunk]:
     """Parse blocks record by record."""
-    records = read_records(blocks, plan.name, plan.form)
-    while batch := list(islice(records, _BATCH)):
-        entries = [_entry(record, plan) for record in batch]
-        items, users, values, times = zip(*entries, strict=True)
-        yield Chunk(
-            _numbered(items),
-            _numbered(users),
-            None if plan.value is None else np.array(values, np.float64),
-            None if plan.timestamp is None else np.array(times, np.int64),
+    records = read_records(blocks, plan.name, plan.form, plan.on_fault)
+    return chunks_of(_entries(records, plan), plan.columns, plan.tell)
+
+
+def _entries(records: Iterable[Record], plan: _Plan) -> Iterator[RawEntry]:
+    for record in records:
+        fields = record.fields
+        if len(fields) != plan.n_fields:
+            plan.on_fault(field_count_fault(record, plan.n_fields, plan.name, plan.form))
+            continue
+        yield RawEntry(
+            record.line,
+            fields[plan.item],
+            fields[plan.user],
+            None if plan.value is None else fields[plan.value],
+            None if plan.timestamp is None else fields[plan.timestamp],
+            fields,
         )
-
-
-def _entry(record: Record, plan: _Plan) -> tuple[str, str, float, int]:
-    if len(record.fields) != len(plan.header):
-        raise field_count_fault(record, len(plan.header), plan.name, plan.form)
-    return (
-        _id(record, plan.item, plan),
-        _id(record, plan.user, plan),
-        0.0 if plan.value is None else float(_number(record, plan.value, plan)),
-        0 if plan.timestamp is None else _seconds(_number(record, plan.timestamp, plan)),
-    )
-
-
-def _id(record: Record, column: int, plan: _Plan) -> str:
-    text = record.fields[column].strip()
-    if not text:
-        what = f"the id in column {plan.header[column]!r} is empty: {shown(record, plan.form)}"
-        raise fault(plan.name, record.line, what)
-    return text
-
-
-def _number(record: Record, column: int, plan: _Plan) -> str:
-    text = record.fields[column]
-    limit = _LARGEST if column == plan.timestamp else math.inf
-    if _NUMBER.fullmatch(text) and abs(float(text)) < limit:
-        return text
-    what = f"expected a number in column {plan.header[column]!r}, got {text!r}"
-    raise fault(plan.name, record.line, f"{what}: {shown(record, plan.form)}")
-
-
-def _seconds(number: str) -> int:
-    try:
-        return int(number)
-    except ValueError:
-        return math.floor(float(number))
-
-
-def _numbered(ids: Iterable[str]) -> Ids:
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(name, len(numbers)) for name in ids]
-    return Ids(np.array(codes, np.int32), list(numbers))

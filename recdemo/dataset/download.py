@@ -86,7 +86,8 @@ def locate(name_or_path: str) -> Path:
         )
     known = ", ".join(PUBLISHED)
     raise DatasetError(
-        f"no data set {name_or_path!r}: expected {known}, or the path of a MovieLens folder or zip"
+        f"no data set {name_or_path!r}: expected {known}, or the path of a folder or zip with "
+        "items and interactions, MovieLens or your own"
     )
 
 
@@ -165,15 +166,14 @@ def _alone(target: Path) -> Iterator[None]:
 
 def _copy_here(published: Published, path: Path, folder: Path) -> FetchReport:
     """Copy what is needed from a folder or zip, and check that it is what was published."""
-    from recdemo.dataset.movielens import find_layout, read_movielens
+    from recdemo.dataset.movielens import find_layout, open_movielens
 
     with open_archive(path) as archive:
         layout = find_layout(archive)
         archive.unpack([layout.movies, layout.ratings, *_readmes(archive)], folder)
         how = "from a folder" if archive.zip is None else "from a zip"
-    data = read_movielens(path)  # not the copy: messages are to name the source
-    interactions = data.reading.interactions
-    found = (len(data.catalog), interactions.n_users, len(interactions))
+    data = open_movielens(path)  # not the copy: messages are to name the source
+    found = (len(data), data.n_users, data.n_interactions)
     expected = (published.n_items, published.n_users, published.n_interactions)
     if published.n_items is not None and found != expected:
         raise DatasetError(

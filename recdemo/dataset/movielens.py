@@ -4,24 +4,22 @@ Harper and Konstan (2015), The MovieLens Datasets: History and Context. ACM Tran
 Interactive Intelligent Systems 5 (4), https://doi.org/10.1145/2827872.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from recdemo.dataset import DEFAULT, Dataset
+from recdemo.dataset import DEFAULT, Dataset, bundled
 from recdemo.dataset.archive import Archive, faults_of, open_archive
 from recdemo.dataset.catalog import Catalog, Value
-from recdemo.dataset.chunks import Columns
-from recdemo.dataset.reading import Reading, read_interactions
-from recdemo.dataset.records import (
-    Record,
-    TextForm,
-    fault,
-    field_count_fault,
-    read_blocks,
-    read_records,
-    shown,
-)
+from recdemo.dataset.decoding import UTF_8
+from recdemo.dataset.entries import Columns
+from recdemo.dataset.faults import OnFault
+from recdemo.dataset.items import unique_items
+from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
+from recdemo.dataset.records import TextForm, position
+from recdemo.dataset.sources import Source, read_source
+from recdemo.dataset.tables import Table, columns_of
 from recdemo.dataset.titles import split_title
 from recdemo.errors import DatasetError
 
@@ -36,79 +34,50 @@ class Layout:
     movies: str
     ratings: str
     form: TextForm
-    movie_columns: tuple[str, ...]
-    header: bool  # whether the first line names the columns
+    movie_columns: tuple[str, str, str]  # id, title, genres
     ratings_columns: Columns
+    ratings_header: tuple[str, ...] | None  # None: the first line of each file names its columns
 
 
 DAT = Layout(
     "movies.dat",
     "ratings.dat",
-    TextForm("::", "latin-1"),
+    TextForm("::", "iso8859-1"),
     ("MovieID", "Title", "Genres"),
-    False,
-    Columns(
-        "MovieID", "UserID", "Rating", "Timestamp", ("UserID", "MovieID", "Rating", "Timestamp")
-    ),
+    Columns("MovieID", "UserID", "Rating", "Timestamp"),
+    ("UserID", "MovieID", "Rating", "Timestamp"),
 )
 CSV = Layout(
     "movies.csv",
     "ratings.csv",
     TextForm(),
     ("movieId", "title", "genres"),
-    True,
     Columns("movieId", "userId", "rating", "timestamp"),
+    None,
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MovieLens:
-    """What the files of a release hold."""
-
-    catalog: Catalog
-    layout: Layout
-    reading: Reading
-
-
-def open_movielens(path: Path) -> Dataset:
+def open_movielens(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Dataset:
     """Open a MovieLens folder or zip; the movies of 1M get their bundled synopses."""
-    data = read_movielens(path)
-    catalog = data.catalog if data.layout is CSV else _with_synopses(data.catalog)
-    interactions = data.reading.interactions
-    return Dataset(
-        catalog=catalog,
-        counts=interactions.counts(),
-        n_users=interactions.n_users,
-        n_interactions=len(interactions),
-        interactions=lambda: interactions,
-    )
-
-
-def read_movielens(path: Path) -> MovieLens:
-    """Read movies and ratings of a MovieLens folder or zip."""
     with open_archive(path) as archive:
-        layout = find_layout(archive)
-        form = _form(archive, layout)
-        catalog = _read_movies(archive, layout, form)
-        label = archive.label(layout.ratings)
-        with archive.open(layout.ratings) as stream:
-            reading = read_interactions(
-                stream, catalog.item_ids, layout.ratings_columns, form=form, name=label
-            )
-    if not len(reading.interactions):
-        why = "it is empty"
-        if reading.n_unknown:
-            why = f"{layout.movies} knows none of its movies, {reading.unknown_id!r} for one"
-        raise DatasetError(f"{label} holds no rating of any movie: {why}")
-    return MovieLens(catalog, layout, reading)
+        return read_source(movielens_source(archive, find_layout(archive), options), options)
+
+
+def complete_layout(archive: Archive) -> Layout | None:
+    """Tell whose files a folder or zip holds; None where they are not all there."""
+    for layout in (DAT, CSV):
+        if layout.movies in archive and layout.ratings in archive:
+            return layout
+    return None
 
 
 def find_layout(archive: Archive) -> Layout:
-    """Tell which files a folder or zip holds; a `DatasetError` where some are missing."""
+    """Tell whose files a folder or zip holds; a `DatasetError` where some are missing."""
+    complete = complete_layout(archive)
+    if complete is not None:
+        return complete
     for layout in (DAT, CSV):
         present = [name in archive for name in (layout.movies, layout.ratings)]
-        if all(present):
-            return layout
         if any(present):
             missing = layout.ratings if present[0] else layout.movies
             raise DatasetError(f"{archive.path} has no {missing}; a MovieLens data set needs it")
@@ -118,63 +87,77 @@ def find_layout(archive: Archive) -> Layout:
     )
 
 
-def _form(archive: Archive, layout: Layout) -> TextForm:
+def movielens_source(archive: Archive, layout: Layout, options: ReadOptions) -> Source:
+    """Return how to read a MovieLens folder or zip, whose columns are known."""
+    if options.column_flags:
+        raise DatasetError(
+            f"cannot use {' and '.join(options.column_flags)} with {archive.path}: its files are "
+            "those of MovieLens, whose columns are known; leave the option out"
+        )
+    form = _form(archive, layout, options)
+    movies, ratings = (
+        Table(archive.label(name), form, partial(archive.open, name), header)
+        for name, header in (
+            (layout.movies, None if layout.ratings_header is None else layout.movie_columns),
+            (layout.ratings, layout.ratings_header),
+        )
+    )
+    name = archive.stem(layout.movies)
+
+    def read_catalog(on_fault: OnFault) -> Catalog:
+        catalog = _read_movies(movies, layout, name, on_fault)
+        return catalog if layout is CSV else _with_synopses(catalog)
+
+    return Source(
+        str(archive.path),
+        read_catalog,
+        lambda: (ratings, layout.ratings_columns),
+        _terms(layout),
+    )
+
+
+def _form(archive: Archive, layout: Layout, options: ReadOptions) -> TextForm:
     """Return how the files are written; 1M is latin-1, and 10M, whose files look alike, UTF-8.
 
     Letters beyond ASCII in latin-1 are no valid UTF-8, but by an odd accident.
     """
-    if layout is CSV:
-        return layout.form
+    separator = layout.form.separator
+    if layout is CSV or options.encoding is not None:
+        return TextForm(separator, options.text_encoding)
     label = archive.label(layout.movies)
     with archive.open(layout.movies) as stream, faults_of(label):
         data = stream.read()
     try:
-        data.decode("utf-8")
+        data.decode(UTF_8)
     except UnicodeDecodeError:
         return layout.form
-    return TextForm(layout.form.separator, "utf-8")
+    return TextForm(separator, UTF_8)
 
 
-def _read_movies(archive: Archive, layout: Layout, form: TextForm) -> Catalog:
-    label = archive.label(layout.movies)
-    lines: dict[str, int] = {}  # item id -> its line
-    titles: list[str] = []
-    years: list[int | None] = []
-    genres: list[tuple[str, ...]] = []
-    for record in _movie_records(archive, layout, form):
-        item_id, title, kinds = (field.strip() for field in record.fields)
-        if not item_id:
-            raise fault(label, record.line, "the id of the movie is empty")
-        if item_id in lines:
-            raise fault(label, record.line, f"item id {item_id!r} repeats line {lines[item_id]}")
-        lines[item_id] = record.line
-        title, year = split_title(title)
-        titles.append(title)
-        years.append(year)
-        genres.append(() if kinds in ("", _NO_GENRES) else tuple(kinds.split("|")))
-    if not lines:
-        raise DatasetError(f"{label} holds no movies")
-    fields = {"title": tuple(titles), "year": tuple(years), "genres": tuple(genres)}
-    return Catalog(archive.stem(layout.movies), tuple(lines), fields)
+def _terms(layout: Layout) -> str:
+    if layout is DAT:
+        return bundled.TERMS
+    return f"MovieLens by GroupLens: see the README of its zip; {bundled.CITATION}"
 
 
-def _movie_records(archive: Archive, layout: Layout, form: TextForm) -> Iterator[Record]:
-    """Yield id, title and genres of each movie."""
-    label = archive.label(layout.movies)
-    with archive.open(layout.movies) as stream:
-        records = read_records(read_blocks(stream, label), label, form)
-        header = list(layout.movie_columns)
-        if layout.header:
-            header = [name.strip() for name in next(records, Record(1, [])).fields]
-        for column in layout.movie_columns:
-            if header.count(column) != 1:
-                known = shown(Record(1, header), form)
-                raise DatasetError(f"{label} needs one column {column!r}; its columns are {known}")
-        places = [header.index(column) for column in layout.movie_columns]
-        for record in records:
-            if len(record.fields) != len(header):
-                raise field_count_fault(record, len(header), label, form)
-            yield Record(record.line, [record.fields[place] for place in places])
+def _read_movies(table: Table, layout: Layout, name: str, on_fault: OnFault) -> Catalog:
+    item_id, title, genres = layout.movie_columns
+    header = columns_of(table)
+    for column in layout.movie_columns:
+        position(column, header, table.label)
+    movies = dict(unique_items(table, item_id, on_fault))
+    if not movies:
+        raise DatasetError(f"{table.label} holds no movies")
+    titles = [split_title(str(cells[title]).strip()) for cells in movies.values()]
+    kinds = [str(cells[genres]).strip() for cells in movies.values()]
+    fields: dict[str, tuple[Value, ...]] = {
+        "title": tuple(title for title, _ in titles),
+        "year": tuple(year for _, year in titles),
+        "genres": tuple(
+            () if names in ("", _NO_GENRES) else tuple(names.split("|")) for names in kinds
+        ),
+    }
+    return Catalog(name, tuple(movies), fields)
 
 
 def _with_synopses(catalog: Catalog) -> Catalog:
@@ -183,8 +166,6 @@ def _with_synopses(catalog: Catalog) -> Catalog:
     A title that has the letters of the bundled one is spelled like it, dots and commas
     included, for the sake of equal texts: vectors and collections belong to texts.
     """
-    from recdemo.dataset import bundled
-
     known = bundled.open_bundled().catalog
     rows = {item_id: row for row, item_id in enumerate(known.item_ids)}
     fields = dict(catalog.fields)
