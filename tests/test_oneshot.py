@@ -1,3 +1,4 @@
+import itertools
 import math
 from dataclasses import replace
 
@@ -6,9 +7,10 @@ import numpy as np
 import pytest
 
 from recdemo import one_shot
-from recdemo.dataset import movielens
+from recdemo.dataset import open_dataset
 from recdemo.embedding import open_embedder, parse_model
 from recdemo.errors import EmbeddingError
+from recdemo.scoring import oneshot
 from recdemo.scoring.negatives import draw_negatives
 from recdemo.scoring.oneshot import score_one_shot
 from recdemo.scoring.split import split
@@ -103,6 +105,17 @@ def test_a_shot_without_vector_is_passed_over_where_another_has_one():
     assert scores.ndcg[0] == pytest.approx(1 / math.log2(3))
 
 
+@pytest.mark.parametrize("sampled", [True, False])
+def test_the_same_distances_in_another_order_are_a_tie(sampled):
+    orders = list(itertools.permutations([0.1, 0.2, 0.7]))  # from three unit vectors
+    parts = split(behavior([[0, 1, 2, 3], range(4, 9)], 9), shots=3)
+    vectors = [*np.eye(3), *orders]
+    negatives = draw_negatives(parts) if sampled else None
+    for ties, place in (("optimistic", 1), ("pessimistic", 6)):
+        scores = score(vectors, parts, negatives, ties=ties)
+        assert scores.ndcg[0] == pytest.approx(1 / math.log2(place + 1))
+
+
 def test_a_model_without_any_history_vector_cannot_be_scored():
     with pytest.raises(EmbeddingError, match="no history item"):
         score([0, 1, 2], split(behavior([[0, 1]], 3)), missing=[0])
@@ -123,7 +136,7 @@ def plainly(vectors, lists, candidates, missing, shots, k=10):
         if not history:
             continue
         away = {
-            row: sum(math.dist(vectors[row], vectors[other]) for other in history)
+            row: sum(sorted(math.dist(vectors[row], vectors[other]) for other in history))
             for row in [*candidates[user], rows[-1]]
             if row not in missing
         }
@@ -138,13 +151,14 @@ def plainly(vectors, lists, candidates, missing, shots, k=10):
 
 @pytest.mark.parametrize("shots", [1, 3])
 @pytest.mark.parametrize("sampled", [True, False])
-@pytest.mark.parametrize("kind", ["whole", "real", "far", "twins"])
+@pytest.mark.parametrize("kind", ["whole", "real", "far", "close", "twins"])
 def test_random_data_give_the_numbers_of_plain_loops(kind, sampled, shots):
     random = np.random.default_rng(11)
     vectors = {
         "whole": random.integers(0, 4, (70, 3)),  # many ties between different vectors
         "real": random.standard_normal((70, 13)),
         "far": 1e4 + random.integers(0, 3, (70, 2)),  # where a matrix product rounds
+        "close": np.vstack([[1e4, 0], random.integers(0, 7, (69, 2)) * 1e-4]),  # as above
         "twins": random.standard_normal((9, 301))[random.integers(0, 9, 70)],
     }[kind].astype(np.float32)
     lists = [random.permutation(60)[: random.integers(2, 25)].tolist() for _ in range(80)]
@@ -160,6 +174,19 @@ def test_random_data_give_the_numbers_of_plain_loops(kind, sampled, shots):
     scores = score(vectors, parts, negatives, missing=list(missing))
     assert scores.users.tolist() == list(expected)
     assert scores.ndcg.tolist() == pytest.approx(list(expected.values()), abs=1e-12)
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_nothing_depends_on_how_many_are_computed_at_once(sampled, monkeypatch):
+    random = np.random.default_rng(13)
+    lists = [random.permutation(60)[:9].tolist() for _ in range(50)]
+    parts = split(behavior(lists, 60), shots=2)
+    negatives = draw_negatives(parts) if sampled else None
+    vectors = random.integers(0, 3, (60, 3))
+    at_once = score(vectors, parts, negatives)
+    monkeypatch.setattr(oneshot, "PAIR_BYTES", 7 * 8 * 3)
+    monkeypatch.setattr(oneshot, "BLOCK_BYTES", 7 * 8 * 60)
+    assert score(vectors, parts, negatives).ndcg.tolist() == at_once.ndcg.tolist()
 
 
 def test_scores_without_ties_are_those_of_ir_measures():
@@ -194,7 +221,7 @@ def test_a_collection_is_scored_among_the_sample_and_among_all(home):
 
 
 def test_on_movielens_the_baselines_have_the_numbers_of_a_slow_program(real_data, home):
-    data = movielens.open_movielens(real_data / "ml-1m.zip")
+    data = open_dataset(str(real_data / "ml-1m.zip"))
     task = one_shot.prepare(data)
     assert (len(task.split.users), task.split.n_few) == (6040, 0)
     has_vector = np.ones(len(data), bool)

@@ -148,17 +148,21 @@ def _away(points: _Points, histories: Places, places: Places) -> FloatArray:
     """Return the summed distances ``(b, c)`` from histories ``(b, shots)`` to places ``(b, c)``.
 
     Computed pair by pair from differences, so that it depends on nothing but the two vectors,
-    and equal vectors are equally far to the last bit. Where a place is -1 it means nothing.
+    and equal vectors are equally far to the last bit. The shots are added smallest first, so
+    that their order does not matter either. Where a place is -1 it means nothing.
     """
     total = np.zeros(places.shape)
     step = max(1, PAIR_BYTES // (8 * max(1, points.vectors.shape[1] * places.shape[1])))
     for start in range(0, len(places), step):
         part = slice(start, start + step)
         ends = points.vectors[places[part]].astype(np.float64)  # (b, c, dimension)
-        for shot in histories[part].T:
+        each = np.zeros((histories.shape[1], *ends.shape[:2]))
+        for i, shot in enumerate(histories[part].T):
             gaps = ends - points.vectors[shot][:, None, :]
             np.square(gaps, out=gaps)
-            total[part] += np.where(shot[:, None] >= 0, np.sqrt(gaps.sum(axis=2)), 0)
+            each[i] = np.where(shot[:, None] >= 0, np.sqrt(gaps.sum(axis=2)), 0)
+        each.sort(axis=0)
+        total[part] = each.sum(axis=0)
     return total
 
 
