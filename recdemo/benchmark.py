@@ -15,7 +15,7 @@ from recdemo.dataset import Dataset, bundled
 from recdemo.embedding import Embedder, ModelName, ModelSpec, open_embedder
 from recdemo.errors import EmbeddingError, RecdemoError
 from recdemo.loading import Loaded, ensure_collection
-from recdemo.protocols import OVERLAP, score_truths
+from recdemo.protocols import Judge, Judgment, OneShot, Overlap
 from recdemo.runs import (
     CeilingFacts,
     DatasetFacts,
@@ -78,15 +78,14 @@ def evaluate(
     dataset: Dataset,
     store: VectorStore,
     plan: Plan,
-    truths: Sequence[Truth],
+    judge: Judge,
     watcher: Watcher | None = None,
     store_name: str = "embedded",
 ) -> Run:
     """Load, query and score every model of the plan; rows come best first.
 
     Args:
-        truths: one or more, with lists at least as long as the largest K; rows are sorted by
-            the first.
+        judge: scores the collections; with several truths, rows are sorted by the first.
     """
     watcher = watcher or Quiet()
     rows: list[Row] = []
@@ -97,7 +96,7 @@ def evaluate(
         try:
             embedder = open_embedder(name, dataset, texts)
             if embedder.spec.reads_text or texts is plan.texts[0]:
-                rows += _rows(dataset, store, plan, texts, embedder, truths, watcher)
+                rows += _rows(dataset, store, plan, texts, embedder, judge, watcher)
         except EmbeddingError as error:
             if plan.must_run:
                 raise
@@ -107,7 +106,7 @@ def evaluate(
         raise RecdemoError(f"no model of the suite can run here: {reasons}")
     watcher.row("intervals", len(pairs), len(pairs))
     rows = [_with_slices(row, dataset, plan.by) for row in _with_intervals(rows)]
-    return _run(dataset, plan, truths, rows, skipped, store_name)
+    return _run(dataset, plan, judge, rows, skipped, store_name)
 
 
 def _rows(
@@ -116,38 +115,39 @@ def _rows(
     plan: Plan,
     texts: Texts,
     embedder: Embedder,
-    truths: Sequence[Truth],
+    judge: Judge,
     watcher: Watcher,
 ) -> Iterator[Row]:
-    """Yield the rows of one model on one text, one for each truth."""
+    """Yield the rows of one model on one text, one for each truth or sample."""
 
     def on_load(done: int, total: int) -> None:
         watcher.step("loading", done, total)
 
     watcher.step("embedding", 0, len(dataset))
     loaded = ensure_collection(store, dataset, texts, embedder, on_load)
-    watcher.step("querying", 0, len(truths[0].queries))
+    watcher.step("querying", 0, judge.n_queries)
     started = time.perf_counter()
-    found = score_truths(store, loaded.info.name, truths, plan.ks)
+    found = judge.judge(store, loaded.info.name)
     seconds = time.perf_counter() - started
     spec = embedder.spec
     text = texts.name if spec.reads_text or len(plan.texts) == 1 else ANY_TEXT
-    for truth, scores in zip(truths, found, strict=True):
-        yield _describe(spec, text, truth, loaded, scores, seconds)
+    for judgment in found:
+        yield _describe(spec, text, judgment, loaded, seconds)
 
 
 def _describe(
-    spec: ModelSpec, text: str, truth: Truth, loaded: Loaded, scores: Scores, seconds: float
+    spec: ModelSpec, text: str, judgment: Judgment, loaded: Loaded, seconds: float
 ) -> Row:
+    scores = judgment.scores
     return Row(
         model=spec.model,
         dimension=spec.dimension,
         how=spec.how,
         text=text,
-        truth=truth.overlap,
-        protocol=OVERLAP,
+        truth=judgment.truth,
+        protocol=judgment.protocol,
         queries=len(scores.queries),
-        without_vector=0,
+        without_vector=judgment.without_vector,
         recall=scores.means("recall"),
         ndcg=scores.means("ndcg"),
         interval={},
@@ -160,6 +160,7 @@ def _describe(
         revision=spec.revision,
         note=spec.note,
         tokens=loaded.tokens,
+        chance=judgment.chance,
         scores=scores,
     )
 
@@ -190,37 +191,48 @@ def _with_slices(row: Row, dataset: Dataset, by: Sequence[str]) -> Row:
 def _run(
     dataset: Dataset,
     plan: Plan,
-    truths: Sequence[Truth],
+    judge: Judge,
     rows: Sequence[Row],
     skipped: Sequence[Skipped],
     store_name: str,
 ) -> Run:
-    k = headline_of(plan.ks)
-    order = [truth.overlap for truth in truths]
     now = datetime.now(UTC)
+    truths = judge.truths if isinstance(judge, Overlap) else ()
     facts = {truth.overlap: _truth_facts(dataset, truth, plan.ks) for truth in truths}
-    first = truths[0]
-    return Run(
+    first = facts[truths[0].overlap] if truths else TruthFacts({}, None)
+    run = Run(
         id=new_id(now),
         created=now.isoformat(timespec="seconds"),
         recdemo=__version__,
         dataset=DatasetFacts(
-            dataset.name, len(dataset), first.n_rated, dataset.n_users, dataset.n_interactions
+            dataset.name, len(dataset), judge.n_rated, dataset.n_users, dataset.n_interactions
         ),
         store=store_name,
-        ks=plan.ks,
-        chance=facts[first.overlap].chance,
-        ceiling=facts[first.overlap].ceiling,
-        rows=tuple(sorted(rows, key=lambda row: (order.index(row.truth), -row.recall[k]))),
+        ks=judge.ks,
+        chance=first.chance,
+        ceiling=first.ceiling,
+        rows=tuple(rows),
         skipped=tuple(skipped),
-        published=_published(dataset, first, plan.ks),
+        published=_published(dataset, truths, plan.ks),
         truths=facts,
-        tau=_tau(rows, order, k) if len(order) > 1 else {},
+        one_shot=judge.facts() if isinstance(judge, OneShot) else {},
         settings={**plan.asked, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
         versions={"python": platform.python_version()} | {name: version(name) for name in RECORDED},
         hashes={f"texts {texts.name}": texts.hash for texts in plan.texts}
         | {f"truth {truth.overlap}": truth.hash() for truth in truths},
     )
+    tau = _tau(rows, list(facts), run.headline) if len(facts) > 1 else {}
+    return replace(run, rows=_sorted(run, list(facts)), tau=tau)
+
+
+def _sorted(run: Run, overlaps: Sequence[str]) -> tuple[Row, ...]:
+    """Return the rows by truth or protocol, and the best first among these."""
+
+    def place(row: Row) -> tuple[int, str, float]:
+        order = overlaps.index(row.truth) if row.truth in overlaps else 0
+        return order, row.protocol, -run.score(row)
+
+    return tuple(sorted(run.rows, key=place))
 
 
 def _truth_facts(dataset: Dataset, truth: Truth, ks: Sequence[int]) -> TruthFacts:
@@ -249,9 +261,13 @@ def _tau(rows: Sequence[Row], overlaps: Sequence[str], k: int) -> dict[str, floa
     return found
 
 
-def _published(dataset: Dataset, truth: Truth, ks: Sequence[int]) -> tuple[Published, ...]:
+def _published(
+    dataset: Dataset, truths: Sequence[Truth], ks: Sequence[int]
+) -> tuple[Published, ...]:
     """Return the study's rows where they can be set beside ours: same items, truth and K."""
-    if dataset.name != bundled.NAME or truth.overlap != "jaccard" or 100 not in ks:
+    if dataset.name != bundled.NAME or 100 not in ks:
+        return ()
+    if not truths or truths[0].overlap != "jaccard":
         return ()
     if dataset.n_interactions != bundled.open_bundled().n_interactions:
         return ()  # filtered

@@ -10,13 +10,17 @@ from typing import Any
 
 from recdemo import benchmark
 from recdemo.dataset import DEFAULT, Dataset, open_dataset
+from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
 from recdemo.embedding import parse_models
 from recdemo.errors import DatasetError, StoreError
+from recdemo.one_shot import prepare
+from recdemo.protocols import ONE_SHOT, OVERLAP, PROTOCOLS, Judge, OneShot, Overlap
 from recdemo.runs import Run
+from recdemo.scoring.oneshot import Ties
 from recdemo.slicing import check_by
 from recdemo.store import VectorStore
 from recdemo.suites import suite_models, usable_ks
-from recdemo.texts import fill, text_names
+from recdemo.texts import fill, portable, text_names
 from recdemo.truth import OVERLAPS
 from recdemo.truth.files import find_truth
 from recdemo.user_bootstrap import with_user_bootstrap
@@ -34,12 +38,17 @@ class Request:
     truths: tuple[str, ...] = ("jaccard",)
     by: tuple[str, ...] = ()  # slices
     user_bootstrap: int = 0  # resamples of the users; 0: none
+    read: ReadOptions = DEFAULT_OPTIONS  # columns and filters
+    protocol: str = OVERLAP
+    shots: int = 1  # of the one-shot protocol: items that the next one is held against
+    ties: Ties = "expected"  # of the one-shot protocol
 
     def as_settings(self) -> dict[str, Any]:
-        """Return plain values for a run file; a path is made absolute."""
+        """Return plain values for a run file; paths are made absolute."""
         path = Path(self.dataset)
         where = str(path.resolve()) if self.dataset != DEFAULT and path.exists() else self.dataset
-        return asdict(self) | {"dataset": where}
+        read, text = self.read.as_settings(), portable(self.text)
+        return asdict(self) | {"dataset": where, "text": text, "read": read}
 
 
 def from_settings(settings: Mapping[str, Any]) -> Request:
@@ -51,6 +60,7 @@ def from_settings(settings: Mapping[str, Any]) -> Request:
             for name, value in settings.items()
             if name in known
         }
+        values["read"] = ReadOptions.from_settings(values.get("read", {}))
         return Request(**values)
     except (TypeError, AttributeError) as error:
         raise StoreError("the run does not say how it was made") from error
@@ -62,28 +72,47 @@ def carry_out(
     store_name: str,
     watcher: benchmark.Watcher | None = None,
     dataset: Dataset | None = None,
+    on_notice: Callable[[str], None] = lambda message: None,
 ) -> Run:
     """Evaluate what is asked for; faults of the request are found before any work begins."""
     watcher = watcher or benchmark.Quiet()
-    data = dataset or open_dataset(request.dataset)
+    data = dataset or open_dataset(request.dataset, request.read)
+    names = text_names(request.text, data.catalog)
+    texts = tuple(fill(data.catalog, name, data.options) for name in names)
+    for note in (*data.notes, *(note for text in texts for note in text.notes)):
+        on_notice(note)
     check_by(data, request.by)
-    overlaps = _overlaps(request.truths)
     names = tuple(name for model in request.models for name in parse_models(model))
+    judge = _judge(request, data, watcher)
     plan = benchmark.Plan(
         models=names or suite_models(request.suite),
-        texts=tuple(fill(data.catalog, name) for name in text_names(request.text, data.catalog)),
-        ks=usable_ks(request.ks, data),
+        texts=texts,
+        ks=judge.ks,
         must_run=bool(names),
         by=request.by,
         asked=request.as_settings(),
     )
-    on_truth = _step(watcher, "truth")
-    truths = [find_truth(data, overlap, max(plan.ks), on_truth) for overlap in overlaps]
-    run = benchmark.evaluate(data, store, plan, truths, watcher, store_name)
-    if request.user_bootstrap:
+    run = benchmark.evaluate(data, store, plan, judge, watcher, store_name)
+    if request.user_bootstrap and isinstance(judge, Overlap):
         resample = _step(watcher, "user bootstrap")
-        run = with_user_bootstrap(run, data, store, truths, request.user_bootstrap, resample)
+        run = with_user_bootstrap(run, data, store, judge.truths, request.user_bootstrap, resample)
     return run
+
+
+def _judge(request: Request, data: Dataset, watcher: benchmark.Watcher) -> Judge:
+    if request.protocol == ONE_SHOT:
+        if request.by or request.user_bootstrap or request.ks or request.truths != ("jaccard",):
+            raise DatasetError(
+                "the one-shot protocol scores users at K = 10 without truth lists; leave out "
+                "--by, --user-bootstrap, --k and --truth"
+            )
+        return OneShot(prepare(data, request.shots), request.ties)
+    if request.protocol != OVERLAP:
+        known = ", ".join(PROTOCOLS)
+        raise DatasetError(f"unknown protocol {request.protocol!r}; expected one of {known}")
+    overlaps, ks = _overlaps(request.truths), usable_ks(request.ks, data)
+    on_truth = _step(watcher, "truth")
+    return Overlap(tuple(find_truth(data, name, max(ks), on_truth) for name in overlaps), ks)
 
 
 def _overlaps(names: tuple[str, ...]) -> tuple[str, ...]:

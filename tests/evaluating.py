@@ -2,6 +2,7 @@
 
 from recdemo import benchmark
 from recdemo.embedding import parse_models
+from recdemo.protocols import Overlap
 from recdemo.texts import fill
 from recdemo.truth import build_truth
 from tests import tiny
@@ -18,4 +19,6 @@ def plan(data, *models: str, must_run: bool = True, ks=(1, 2), text="synopsis") 
 def evaluate(*models: str, data=None, store=None, **options):
     data = data or tiny.dataset()
     truth = build_truth(data.interactions(), "jaccard", 2)
-    return benchmark.evaluate(data, store or MemoryStore(), plan(data, *models, **options), [truth])
+    planned = plan(data, *models, **options)
+    judge = Overlap((truth,), planned.ks)
+    return benchmark.evaluate(data, store or MemoryStore(), planned, judge)

@@ -8,9 +8,11 @@ import typer
 from recdemo.cli.options import (
     DatasetOption,
     OutputOption,
+    Protocol,
     RunFormat,
     StoreOption,
     TextOption,
+    Ties,
     parse_ks,
     parse_names,
 )
@@ -36,6 +38,13 @@ def evaluate(
     truth: Annotated[
         str, typer.Option(help="Overlap of users: jaccard, cosine, lift or a comma list.")
     ] = "jaccard",
+    protocol: Annotated[
+        Protocol, typer.Option(help="overlap: neighbors of items; one-shot: next items of users.")
+    ] = Protocol.OVERLAP,
+    shots: Annotated[
+        int, typer.Option(min=1, help="One-shot: items before the next one to go by.")
+    ] = 1,
+    ties: Annotated[Ties, typer.Option(help="One-shot: how ties count.")] = Ties.EXPECTED,
     by: Annotated[
         str | None, typer.Option(help="Slices: popularity, decade, or fields; a comma list.")
     ] = None,
@@ -60,10 +69,10 @@ def evaluate(
     check_output(output)
     request = Request(
         tuple(models or ()), suite, dataset, text, parse_ks(k), parse_names(truth),
-        parse_names(by), user_bootstrap,
+        parse_names(by), user_bootstrap, protocol.value, shots, ties.value,
     )  # fmt: skip
     earlier = None if like is None else _earlier(like, request)
-    run = _run(request if earlier is None else _request_of(earlier), store)
+    run = run_request(request if earlier is None else _request_of(earlier), store)
     write_run(run)
     _print(run, format, output)
     if earlier is not None:
@@ -72,14 +81,15 @@ def evaluate(
         _hold_to(run, fail_below)
 
 
-def _run(request: "Request", location: str) -> "Run":
+def run_request(request: "Request", location: str) -> "Run":
+    """Evaluate what is asked for in the store at *location*, showing how it gets on."""
     from contextlib import closing
 
-    from recdemo.plans import carry_out
+    from recdemo import plans
     from recdemo.store import open_store
 
     with progress() as shown, closing(open_store(location, notice)) as store:
-        return carry_out(request, store, location, _Bars(shown))
+        return plans.carry_out(request, store, location, _Bars(shown))
 
 
 def _earlier(like: str, request: "Request") -> "Run":
@@ -112,12 +122,12 @@ def _compare_with(earlier: "Run", run: "Run") -> None:
 
 def _hold_to(run: "Run", threshold: float) -> None:
     """Exit with 3 where a model is below the threshold; baselines of a suite are exempt."""
-    k = run.headline
+    measure = f"{'Recall' if run.measure == 'recall' else 'nDCG'}@{run.headline}"
     named = bool(run.settings.get("models"))
     held = [row for row in run.rows if named or not row.model.startswith("baseline:")]
-    below = [row for row in held if row.recall[k] < threshold]
+    below = [row for row in held if run.score(row) < threshold]
     for row in below:
-        notice(f"{row.label} on {row.text}: Recall@{k} {row.recall[k]:.5f} is below {threshold}")
+        notice(f"{row.label} on {row.text}: {measure} {run.score(row):.5f} is below {threshold}")
     if not held:
         notice("no model to hold to the threshold: the suite ran baselines only")
     if below or not held:

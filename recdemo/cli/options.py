@@ -9,14 +9,15 @@ import typer
 from recdemo.errors import DatasetError
 
 DatasetOption = Annotated[
-    str, typer.Option("--dataset", help="ml-1m, or the path of a MovieLens folder or zip.")
+    str,
+    typer.Option("--dataset", help="ml-1m, or the path of a folder or zip: MovieLens or your own."),
 ]
 TextOption = Annotated[
     str | None,
     typer.Option(
         "--text",
-        help="What is embedded: synopsis, card, full, a comma list of these, "
-        "or a template such as '{title} ({year})'.",
+        help="What is embedded: synopsis, card, full, a template such as '{title} ({year})', "
+        "a CSV or JSON lines file of item_id and text; or a comma list.",
     ),
 ]
 StoreOption = Annotated[
@@ -34,6 +35,21 @@ class Overlap(StrEnum):
     JACCARD = "jaccard"
     COSINE = "cosine"
     LIFT = "lift"
+
+
+class Protocol(StrEnum):
+    """What a model is held against."""
+
+    OVERLAP = "overlap"
+    ONE_SHOT = "one-shot"
+
+
+class Ties(StrEnum):
+    """How items at exactly the same distance are ranked."""
+
+    EXPECTED = "expected"
+    PESSIMISTIC = "pessimistic"
+    OPTIMISTIC = "optimistic"
 
 
 class RunFormat(StrEnum):

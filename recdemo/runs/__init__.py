@@ -131,6 +131,7 @@ class Run:
     published: tuple[Published, ...]
     truths: Mapping[str, TruthFacts] = field(default_factory=dict)  # overlap -> its own facts
     tau: Mapping[str, float] = field(default_factory=dict)  # "jaccard/lift" -> Kendall's tau-b
+    one_shot: Mapping[str, Any] = field(default_factory=dict)  # split and sample, if used
     settings: Mapping[str, Any] = field(default_factory=dict)  # what to ask for to run it again
     versions: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -139,6 +140,15 @@ class Run:
     def headline(self) -> int:
         """The K that rows are sorted by: 100, or the largest."""
         return headline_of(self.ks)
+
+    @property
+    def measure(self) -> str:
+        """The measure that rows are sorted by: recall, or ndcg of the one-shot protocol."""
+        return "ndcg" if self.one_shot else "recall"
+
+    def score(self, row: Row) -> float:
+        """The score that a row is sorted by."""
+        return (row.ndcg if self.one_shot else row.recall)[self.headline]
 
 
 def headline_of(ks: Sequence[int]) -> int:

@@ -46,6 +46,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "published": [asdict(row) | {"recall": _by_k(row.recall)} for row in run.published],
         "truths": {name: _truth(facts) for name, facts in run.truths.items()},
         "tau": dict(run.tau),
+        "one_shot": dict(run.one_shot),
         "settings": dict(run.settings),
         "versions": dict(run.versions),
         "hashes": dict(run.hashes),
@@ -106,6 +107,7 @@ def from_json(plain: Mapping[str, Any], scores: Mapping[int, Scores] | None = No
             for name, facts in plain["truths"].items()
         },
         tau=plain["tau"],
+        one_shot=plain["one_shot"],
         settings=plain["settings"],
         versions=plain["versions"],
         hashes=plain["hashes"],
