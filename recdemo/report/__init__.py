@@ -7,10 +7,26 @@ import json
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from recdemo.report import one_shot, overlap
 from recdemo.report.columns import Column, fitting, pipes, rich_table
-from recdemo.report.overlap import columns, definition, notes, slice_tables
+from recdemo.report.overlap import slice_tables
 from recdemo.runs import Run
 from recdemo.runs.files import as_json
+
+
+def definition(run: Run) -> str:
+    """Say in one sentence how the numbers are defined."""
+    return one_shot.definition(run) if run.one_shot else overlap.definition(run)
+
+
+def columns(run: Run) -> list[Column]:
+    """Return the result table, column by column; shared by all formats for people."""
+    return one_shot.columns(run) if run.one_shot else overlap.columns(run)
+
+
+def notes(run: Run) -> list[str]:
+    """Return what must be read with the table: chance, ceiling, baselines, what is missing."""
+    return one_shot.notes(run) if run.one_shot else overlap.notes(run)
 
 
 def published_line(run: Run) -> str:
