@@ -62,7 +62,8 @@ def _random(name: ModelName, dataset: Dataset) -> _Computed:
         return random.standard_normal((len(dataset), dimension), np.float32)
 
     revision = f"numpy {version('numpy')}, seed {SEED}"
-    return _Computed(_spec(name, dimension, revision, reads_text=False), compute)
+    note = "one draw of vectors; its interval does not cover other draws"
+    return _Computed(_spec(name, dimension, revision, note, reads_text=False), compute)
 
 
 def _popularity(name: ModelName, dataset: Dataset) -> _Computed:
