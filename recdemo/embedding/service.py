@@ -36,19 +36,30 @@ class Reply:
 
 
 class Service(Protocol):
-    """Embeds a handful of texts with one request; implementations need not inherit from it."""
+    """Embeds a handful of texts with one request; implementations need not inherit from it.
+
+    A provider module has two functions: ``open_service(model, dimension, known, options) ->
+    Service``, where *dimension* is what the service is asked for (None: the model's own) and
+    *known* the row of ``models.toml`` or None; and ``usable(model) -> str | None``, which tells
+    within a second or two why the model cannot be used right now, with the remedy.
+    """
 
     @property
     def limits(self) -> Limits:
         """What one request may hold."""
         ...
 
+    @property
+    def revision(self) -> str:
+        """What else the vectors depend on: a base URL of one's own, a model's digest."""
+        ...
+
     def request(self, texts: Sequence[str]) -> Reply:
         """Embed *texts*, prefix included, with one request.
 
         Raises a `Refusal`, or an `EmbeddingError`, which is final: wrong key, unknown model,
-        quota exhausted, nobody answers. Does not retry. Called from several threads at once where ``limits.at_once``
-        is above 1.
+        quota exhausted, nobody answers. Does not retry. Called from several threads at once
+        where ``limits.at_once`` is above 1.
         """
         ...
 
