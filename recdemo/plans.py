@@ -38,10 +38,10 @@ class Request:
     truths: tuple[str, ...] = ("jaccard",)
     by: tuple[str, ...] = ()  # slices
     user_bootstrap: int = 0  # resamples of the users; 0: none
-    read: ReadOptions = DEFAULT_OPTIONS  # columns and filters
     protocol: str = OVERLAP
     shots: int = 1  # of the one-shot protocol: items that the next one is held against
     ties: Ties = "expected"  # of the one-shot protocol
+    read: ReadOptions = DEFAULT_OPTIONS  # columns and filters
 
     def as_settings(self) -> dict[str, Any]:
         """Return plain values for a run file; paths are made absolute."""
@@ -77,8 +77,9 @@ def carry_out(
     """Evaluate what is asked for; faults of the request are found before any work begins."""
     watcher = watcher or benchmark.Quiet()
     data = dataset or open_dataset(request.dataset, request.read)
-    names = text_names(request.text, data.catalog)
-    texts = tuple(fill(data.catalog, name, data.options) for name in names)
+    data.require_interactions()
+    wanted = text_names(request.text, data.catalog)
+    texts = tuple(fill(data.catalog, name, data.options) for name in wanted)
     for note in (*data.notes, *(note for text in texts for note in text.notes)):
         on_notice(note)
     check_by(data, request.by)

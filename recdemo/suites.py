@@ -27,7 +27,7 @@ def suite_models(suite: str) -> tuple[ModelName, ...]:
 
 def usable_ks(ks: Sequence[int] | None, dataset: Dataset) -> tuple[int, ...]:
     """Return the Ks to score at: those asked for, or of the default ones all that fit."""
-    n_rated = int((dataset.counts > 0).sum())
+    n_rated = dataset.n_rated
     if ks is not None:
         return tuple(sorted(set(ks)))
     fitting = tuple(k for k in DEFAULT_KS if k < n_rated)

@@ -1,13 +1,19 @@
-"""What is embedded: a template filled from the fields of each item."""
+"""What is embedded: a template filled from the fields of each item, or texts from a file."""
 
 import hashlib
 import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 from recdemo.dataset.catalog import Catalog, as_text
+from recdemo.dataset.faults import stop
+from recdemo.dataset.items import plain_text, unique_items
+from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
+from recdemo.dataset.records import position
+from recdemo.dataset.tables import ENDINGS, columns_of, table_at
 from recdemo.errors import DatasetError
 
 CARD = "{title} ({year}). {genres}. Directed by {directors}."
@@ -15,6 +21,7 @@ NAMED = {"synopsis": "{synopsis}", "card": CARD, "full": CARD + " {synopsis}"}
 # A named text needs these fields; the others of its template count as empty where a
 # catalog does not have them (MovieLens latest-small has no directors).
 _NEEDED = {"synopsis": ("synopsis",), "card": ("title",), "full": ("title", "synopsis")}
+_FIELD = re.compile(r"[^\s.\[\]{}]([^.\[\]{}]*[^\s.\[\]{}])?")
 
 Token: TypeAlias = tuple[str, str | None]  # literal text, then a field or None
 
@@ -23,9 +30,10 @@ Token: TypeAlias = tuple[str, str | None]  # literal text, then a field or None
 class Texts:
     """The text of every item of a catalog."""
 
-    name: str  # synopsis, card, full or the template itself
+    name: str  # synopsis, card, full, the template itself, or a file's name without its ending
     values: tuple[str, ...]  # one per row
     hash: str  # of item ids and texts, 64 hex digits
+    notes: tuple[str, ...] = ()  # what of a file was left out, in sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class _Group:
 
 
 def text_names(option: str | None, catalog: Catalog) -> list[str]:
-    """Return the texts that ``--text`` asks for: one template, or a comma list of names."""
+    """Return the texts that ``--text`` asks for: a template, or a comma list of names and files."""
     if option is None:
         if "synopsis" in catalog.fields:
             return ["synopsis"]
@@ -48,17 +56,45 @@ def text_names(option: str | None, catalog: Catalog) -> list[str]:
             f"{catalog.name} has neither synopses nor titles; say what to embed with --text, "
             f"a template of its fields: {fields}"
         )
-    if "{" in option:
-        return [option]
-    names = [name.strip() for name in option.split(",")]
+    names = list(dict.fromkeys(_parts(option)))
     for name in names:
-        if name not in NAMED:
+        if name not in NAMED and "{" not in name and not _is_file(name):
             known = ", ".join(NAMED)
             raise DatasetError(
-                f"unknown text {name!r}; expected {known} or a template such as "
-                "'{title} ({year})'"
+                f"unknown text {name!r}; expected {known}, a template such as "
+                "'{title} ({year})', or a file that ends in .csv or .jsonl"
             )
-    return list(dict.fromkeys(names))
+    called = [_called(name) for name in names]
+    for name in called:
+        if called.count(name) > 1:
+            raise DatasetError(f"--text {option!r} has two texts called {name!r}; rename a file")
+    return names
+
+
+def portable(option: str | None) -> str | None:
+    """Return ``--text`` so that it means the same in another folder: its files by full path."""
+    if option is None:
+        return None
+    parts = _parts(option)
+    return ",".join(str(Path(part).resolve()) if _is_file(part) else part for part in parts)
+
+
+def _parts(option: str) -> list[str]:
+    if "{" in option or (_is_file(option) and Path(option).is_file()):  # it may have commas
+        return [option]
+    return [name.strip() for name in option.split(",")]
+
+
+def _is_file(name: str) -> bool:
+    return "{" not in name and name.endswith(ENDINGS)
+
+
+def _called(name: str) -> str:
+    """Return what a text is called in reports."""
+    if not _is_file(name):
+        return name
+    ending = max((end for end in ENDINGS if name.endswith(end)), key=len)
+    return Path(name).name.removesuffix(ending)
 
 
 def one_text_name(option: str | None, catalog: Catalog) -> str:
@@ -69,14 +105,71 @@ def one_text_name(option: str | None, catalog: Catalog) -> str:
     return names[0]
 
 
-def fill(catalog: Catalog, name: str) -> Texts:
-    """Fill the named text or template *name* for every item of the catalog.
+def fill(catalog: Catalog, name: str, read: ReadOptions = DEFAULT_OPTIONS) -> Texts:
+    """Return the text of every item: a named text or a template filled, or a file joined.
+
+    Items of whose text nothing remains are a `DatasetError`; so is what `draft` refuses.
+    """
+    texts = draft(catalog, name, read)
+    blank = [catalog.item_ids[row] for row, text in enumerate(texts.values) if not text]
+    if blank:
+        items = f"{len(blank):,} of {len(catalog):,} items (item_id {_some(blank)})"
+        if _is_file(name):
+            raise DatasetError(f"{name} has no text for {items}; add them")
+        raise DatasetError(
+            f"nothing remains of the text {name!r} for {items}; use a template with more fields"
+        )
+    return texts
+
+
+def draft(catalog: Catalog, name: str, read: ReadOptions = DEFAULT_OPTIONS) -> Texts:
+    """Return the text of every item as `fill` does, ``""`` where nothing remains.
 
     Lists are joined by ``", "``. A sentence (a stretch of the template up to a full stop
     before a space or the end) with only empty fields is left out; parentheses around only
-    empty fields go with the space before them. An unknown field, a template without
-    fields, and items of whose text nothing remains are `DatasetError`.
+    empty fields go with the space before them. An unknown field and a template without
+    fields are `DatasetError`.
+
+    Args:
+        read: the encoding of a file, and what its column of ids may be called.
     """
+    if _is_file(name):
+        return _joined(catalog, name, read)
+    values = _filled_values(catalog, name)
+    return Texts(name, tuple(values), _hash(catalog.item_ids, values))
+
+
+def _joined(catalog: Catalog, path: str, read: ReadOptions) -> Texts:
+    """Join the texts of a file by item id; repeated ids are a `DatasetError`."""
+    table = table_at(Path(path), read.text_encoding, "text")
+    header = columns_of(table)
+    item_id = read.item_id if read.item_id in header else DEFAULT_OPTIONS.item_id
+    for column in (item_id, "text"):
+        position(column, header, path, "a file of texts needs item_id and text")
+    cells = unique_items(table, item_id, stop)
+    found = {item: plain_text(cells.get("text")) for item, cells in cells}
+    known = set(catalog.item_ids)
+    unknown = [item for item in found if item not in known]
+    if found and len(unknown) == len(found):
+        raise DatasetError(
+            f"{path} has texts of other items: its ids are {_some(unknown)}, those of "
+            f"{catalog.name} {_some(catalog.item_ids)}"
+        )
+    notes: tuple[str, ...] = ()
+    if unknown:
+        notes = (
+            f"{path}: {len(unknown):,} of {len(found):,} texts are left out, since "
+            f"{catalog.name} does not have their items (item_id {_some(unknown)})",
+        )
+    values = [found.get(item, "") for item in catalog.item_ids]
+    return Texts(_called(path), tuple(values), _hash(catalog.item_ids, values), notes)
+
+
+def _some(item_ids: Sequence[str]) -> str:
+    return ", ".join(item_ids[:5]) + (", ..." if len(item_ids) > 5 else "")
+
+
+def _filled_values(catalog: Catalog, name: str) -> list[str]:
     for field in _NEEDED.get(name, ()):
         catalog.column(field)
     template = NAMED.get(name, name)
@@ -94,14 +187,7 @@ def fill(catalog: Catalog, name: str) -> Texts:
     for row_values in zip(*columns, strict=True):
         item = empty | {f: as_text(v).strip() for f, v in zip(present, row_values, strict=True)}
         values.append("".join(_filled(s, item) for s in sentences).strip())
-    blank = [catalog.item_ids[row] for row, text in enumerate(values) if not text]
-    if blank:
-        shown = ", ".join(blank[:5]) + (", ..." if len(blank) > 5 else "")
-        raise DatasetError(
-            f"nothing remains of the text {name!r} for {len(blank):,} of {len(catalog):,} items "
-            f"(item_id {shown}); use a template with more fields"
-        )
-    return Texts(name, tuple(values), _hash(catalog.item_ids, values))
+    return values
 
 
 def _hash(item_ids: Sequence[str], values: Sequence[str]) -> str:
@@ -133,7 +219,7 @@ def _tokens(template: str) -> list[Token]:
     except ValueError as error:
         raise DatasetError(f"cannot read the text {template!r}: {error}") from error
     for _, field, spec, conversion in parsed:
-        if field is not None and (spec or conversion or not re.fullmatch(r"[^\s.\[\]{}]+", field)):
+        if field is not None and (spec or conversion or not _FIELD.fullmatch(field)):
             raise DatasetError(
                 f"cannot read the field {{{field}}} in the text {template!r}; "
                 "expected a plain field name, as in {title}"

@@ -1,6 +1,7 @@
 import gzip
 import io
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 import pytest
@@ -207,7 +208,7 @@ def test_bytes_that_are_not_utf8_are_an_error_with_their_line() -> None:
 
 
 def test_a_missing_or_repeated_column_is_an_error_that_shows_the_columns() -> None:
-    with pytest.raises(DatasetError, match="has no column 'item'; its columns are 'user;item'$"):
+    with pytest.raises(DatasetError, match=r"has no column 'item'; its columns are 'user;item'$"):
         read("user;item\nu;a\n", "a", columns=PLAIN)
     with pytest.raises(DatasetError, match="has more than one column 'item'"):
         read("user,item,item\nu,a,a\n", "a", columns=PLAIN)
@@ -232,7 +233,9 @@ def test_a_file_that_has_no_lines_is_not_read_into_memory() -> None:
             return b"x" * size
 
     with pytest.raises(DatasetError, match="longer than 64 MB"):
-        read_interactions(Table("r.dat", TextForm("::"), Endless, HEADER), ["a"], RATED)
+        read_interactions(
+            Table("r.dat", TextForm("::"), lambda: cast(IO[bytes], Endless()), HEADER), ["a"], RATED
+        )
 
 
 @pytest.mark.parametrize("user", ['"u{}"', '"u,{}"', '"u""{}"', '"u\n{}"'])

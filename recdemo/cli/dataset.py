@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli import output
+from recdemo.cli.data import open_items, reads_items
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from recdemo.dataset import Dataset
     from recdemo.dataset.download import FetchReport
+    from recdemo.dataset.options import ReadOptions
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Fetch data sets and show what they hold.")
-
-_CITATION = "cite Harper and Konstan (2015), The MovieLens Datasets, doi 10.1145/2827872"
-_TERMS = "research use, no redistribution, no commercial use without GroupLens's permission"
 
 
 @dataset_app.command()
@@ -45,15 +44,16 @@ def fetch(
 
 
 @dataset_app.command()
+@reads_items
 def show(
     name: Annotated[
-        str, typer.Argument(help="A name, or the path of a MovieLens folder or zip.")
+        str, typer.Argument(help="A name, or the path of a folder or zip: MovieLens or your own.")
     ] = "ml-1m",
+    *,
+    read: "ReadOptions",
 ) -> None:
     """Show counts, fields and origin of a data set."""
-    from recdemo.dataset import open_dataset
-
-    output.show_rich(_table(name, open_dataset(name)))
+    output.show_rich(_table(name, open_items(name, read)))
 
 
 def _fetched(report: "FetchReport") -> str:
@@ -73,7 +73,7 @@ def _table(name: str, dataset: "Dataset") -> "Table":
     from rich.text import Text
 
     table = Table(show_header=False)
-    for label, value in (*_counts(dataset), *_fields(dataset), *_origin(name, dataset.name)):
+    for label, value in (*_counts(dataset), *_fields(dataset), *_origin(name, dataset)):
         table.add_row(Text(label), Text(value))  # not str: that would be read as markup
     return table
 
@@ -105,15 +105,17 @@ def _fields(dataset: "Dataset") -> Iterator[tuple[str, str]]:
         yield "years", f"{min(years)} to {max(years)}"
 
 
-def _origin(name: str, catalog_name: str) -> Iterator[tuple[str, str]]:
+def _origin(name: str, dataset: "Dataset") -> Iterator[tuple[str, str]]:
     from recdemo.dataset import DEFAULT, bundled, download
 
     raw = download.fetched(name) if name == DEFAULT else download.locate(name).resolve()
-    if raw is None:
+    if not dataset.n_rated:
+        yield "raw interactions", "none; only 'similar' works without them"
+    elif raw is None:
         yield "raw interactions", f"not here; get them with 'recdemo dataset fetch {name}'"
     else:
         yield "raw interactions", f"in {raw}"
     if name == DEFAULT:
         yield "items and truth", f"in {bundled.folder()}"
-    terms = _TERMS if catalog_name == DEFAULT else "see the README of its zip"
-    yield "terms", f"MovieLens by GroupLens: {terms}; {_CITATION}"
+    if dataset.terms:
+        yield "terms", dataset.terms

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recdemo.cli.data import reads_items
 from recdemo.cli.options import (
     DatasetOption,
     OutputOption,
@@ -21,12 +22,14 @@ from recdemo.cli.output import check_output, notice, progress, show, show_rich, 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from recdemo.dataset.options import ReadOptions
     from recdemo.plans import Request
     from recdemo.runs import Run
 
 MISSED = 3  # exit status: a threshold was missed
 
 
+@reads_items
 def evaluate(
     models: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="As in baseline:lsa@64,128.")
@@ -61,6 +64,8 @@ def evaluate(
         float | None,
         typer.Option(help="Exit 3 if a named model, or a suite's model, scores less than this."),
     ] = None,
+    *,
+    read: "ReadOptions",
 ) -> None:
     """Measure how much of the truth each model recovers, and print the table."""
     from recdemo.plans import Request
@@ -68,9 +73,19 @@ def evaluate(
 
     check_output(output)
     request = Request(
-        tuple(models or ()), suite, dataset, text, parse_ks(k), parse_names(truth),
-        parse_names(by), user_bootstrap, protocol.value, shots, ties.value,
-    )  # fmt: skip
+        models=tuple(models or ()),
+        suite=suite,
+        dataset=dataset,
+        text=text,
+        ks=parse_ks(k),
+        truths=parse_names(truth),
+        by=parse_names(by),
+        user_bootstrap=user_bootstrap,
+        protocol=protocol.value,
+        shots=shots,
+        ties=ties.value,
+        read=read,
+    )
     earlier = None if like is None else _earlier(like, request)
     run = run_request(request if earlier is None else _request_of(earlier), store)
     write_run(run)
@@ -89,7 +104,7 @@ def run_request(request: "Request", location: str) -> "Run":
     from recdemo.store import open_store
 
     with progress() as shown, closing(open_store(location, notice)) as store:
-        return plans.carry_out(request, store, location, _Bars(shown))
+        return plans.carry_out(request, store, location, _Bars(shown), on_notice=notice)
 
 
 def _earlier(like: str, request: "Request") -> "Run":

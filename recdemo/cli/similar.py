@@ -4,15 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recdemo.cli.data import open_items, reads_items
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
 from recdemo.cli.output import bar, check_output, notice, progress, show, show_rich, terminal_width
 
 if TYPE_CHECKING:
     from recdemo.dataset import Dataset
+    from recdemo.dataset.options import ReadOptions
     from recdemo.lists import Lists
     from recdemo.truth import Truth
 
 
+@reads_items
 def similar(
     title: Annotated[str, typer.Argument(help="Words of a title, a director, a year; or id:ID.")],
     model: Annotated[str | None, typer.Option(help="As in bundled:all-minilm-l6-v2@64.")] = None,
@@ -23,13 +26,14 @@ def similar(
     store: StoreOption = "embedded",
     format: Annotated[RunFormat, typer.Option("--format")] = RunFormat.TABLE,
     output: OutputOption = None,
+    *,
+    read: "ReadOptions",
 ) -> None:
     """Show the nearest neighbors of one item, with a mark where the truth list has them too."""
     from recdemo import lists
-    from recdemo.dataset import open_dataset
 
     check_output(output)
-    found = _lists(open_dataset(dataset), title, [model, versus], text, k, store)
+    found = _lists(open_items(dataset, read), title, [model, versus], text, k, store)
     if format is RunFormat.TABLE:
         show_rich(lists.table(found, terminal_width()), output)
         return
@@ -59,7 +63,9 @@ def _lists(
     from recdemo.texts import fill, one_text_name
 
     row = find_one(build_index(dataset.catalog, dataset.counts), title)
-    texts = fill(dataset.catalog, one_text_name(text, dataset.catalog))
+    texts = fill(dataset.catalog, one_text_name(text, dataset.catalog), dataset.options)
+    for note in texts.notes:
+        notice(note)
     first, second = models
     names = [default_model(dataset, texts) if first is None else parse_model(first)]
     names += [] if second is None else [parse_model(second)]
@@ -78,7 +84,6 @@ def _truth(dataset: "Dataset", row: int) -> "Truth | None":
     """Return the truth the marks come from: lists at K = 100, or as long as the data allow."""
     from recdemo.truth.files import SHORTEST, find_truth
 
-    n_rated = int((dataset.counts > 0).sum())
-    if not dataset.counts[row] or n_rated < 2:
+    if not dataset.counts[row] or dataset.n_rated < 2:
         return None
-    return find_truth(dataset, "jaccard", min(SHORTEST, n_rated - 1))
+    return find_truth(dataset, "jaccard", min(SHORTEST, dataset.n_rated - 1))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recdemo.cli.data import open_items, reads_items
 from recdemo.cli.options import DatasetOption, Overlap
 from recdemo.cli.output import bar, notice, progress, show_rich
 
@@ -12,12 +13,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from recdemo.dataset import Dataset
+    from recdemo.dataset.options import ReadOptions
     from recdemo.truth import Truth
 
 app = typer.Typer(no_args_is_help=True, help="Build and show the truth lists.")
 
 
 @app.command()
+@reads_items
 def build(
     dataset: DatasetOption = "ml-1m",
     truth: Annotated[Overlap, typer.Option(help="Overlap of users.")] = Overlap.JACCARD,
@@ -27,15 +30,17 @@ def build(
         Path | None,
         typer.Option(help="Write truth.npz, interaction_counts.csv and ceiling.json here instead."),
     ] = None,
+    *,
+    read: "ReadOptions",
 ) -> None:
     """Build the truth lists from raw interactions, and with --ceiling what they allow at best."""
-    from recdemo.dataset import open_dataset
     from recdemo.truth import build_truth, check_k
     from recdemo.truth.ceiling import build_ceiling, save_ceiling
     from recdemo.truth.files import ceiling_path, save_counts, save_truth, truth_path
 
-    data = open_dataset(dataset)
-    check_k(k, int((data.counts > 0).sum()))
+    data = open_items(dataset, read)
+    data.require_interactions()
+    check_k(k, data.n_rated)
     interactions = data.interactions()
     with progress() as shown:
         lists = build_truth(interactions, truth, k, bar(shown, "truth"))
@@ -53,18 +58,20 @@ def build(
 
 
 @app.command()
+@reads_items
 def show(
     title: Annotated[str | None, typer.Argument(help="An item; all lists in sum without.")] = None,
     dataset: DatasetOption = "ml-1m",
     truth: Annotated[Overlap, typer.Option(help="Overlap of users.")] = Overlap.JACCARD,
     k: Annotated[int, typer.Option("--k", help="Length of the list.", min=1)] = 10,
+    *,
+    read: "ReadOptions",
 ) -> None:
     """Show the truth list of an item, or without a title what the lists hold in sum."""
-    from recdemo.dataset import open_dataset
     from recdemo.search import build_index, find_one
     from recdemo.truth.files import find_truth
 
-    data = open_dataset(dataset)
+    data = open_items(dataset, read)
     lists = find_truth(data, truth, k)
     if title is None:
         show_rich(_summary(data, lists))

@@ -21,7 +21,8 @@ def find_truth(
     dataset: Dataset, overlap: str, k: int, on_progress: Progress = no_progress
 ) -> Truth:
     """Return truth lists of at least *k*: the bundled, the kept, or newly built and kept."""
-    n_rated = int((dataset.counts > 0).sum())
+    dataset.require_interactions()
+    n_rated = dataset.n_rated
     check_k(k, n_rated)
     if dataset.truth_file is not None and overlap == "jaccard" and k <= BUNDLED_K:
         return load_truth(dataset.truth_file, dataset.catalog.item_ids)
