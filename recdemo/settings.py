@@ -15,6 +15,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=lambda: user_data_path("recdemo", appauthor=False))
     store: str = "embedded"
+    ollama_host: str = Field(default="", validation_alias="OLLAMA_HOST")  # may lack scheme and port
 
     @property
     def collections(self) -> Path:
