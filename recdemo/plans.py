@@ -113,7 +113,13 @@ def _judge(request: Request, data: Dataset, watcher: benchmark.Watcher) -> Judge
         raise DatasetError(f"unknown protocol {request.protocol!r}; expected one of {known}")
     overlaps, ks = _overlaps(request.truths), usable_ks(request.ks, data)
     on_truth = _step(watcher, "truth")
-    return Overlap(tuple(find_truth(data, name, max(ks), on_truth) for name in overlaps), ks)
+    truths = tuple(find_truth(data, name, max(ks), on_truth) for name in overlaps)
+    if not all(len(truth.queries) for truth in truths):
+        raise DatasetError(
+            f"no user of {data.name} touched two rated items, so no item has a truth list; check "
+            "the data with 'recdemo dataset validate', or loosen the filters"
+        )
+    return Overlap(truths, ks)
 
 
 def _overlaps(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -33,7 +33,18 @@ class Texts:
     name: str  # synopsis, card, full, the template itself, or a file's name without its ending
     values: tuple[str, ...]  # one per row
     hash: str  # of item ids and texts, 64 hex digits
-    notes: tuple[str, ...] = ()  # what of a file was left out, in sentences
+    unknown: tuple[str, ...] = ()  # item ids in a file of texts that the catalog does not have
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of a file was left out, in sentences."""
+        if not self.unknown:
+            return ()
+        count = len(self.unknown)
+        return (
+            f"{count:,} texts of {self.name!r} are left out, since the catalog does not have "
+            f"their items (item_id {_some(self.unknown)})",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +166,8 @@ def _joined(catalog: Catalog, path: str, read: ReadOptions) -> Texts:
             f"{path} has texts of other items: its ids are {_some(unknown)}, those of "
             f"{catalog.name} {_some(catalog.item_ids)}"
         )
-    notes: tuple[str, ...] = ()
-    if unknown:
-        notes = (
-            f"{path}: {len(unknown):,} of {len(found):,} texts are left out, since "
-            f"{catalog.name} does not have their items (item_id {_some(unknown)})",
-        )
     values = [found.get(item, "") for item in catalog.item_ids]
-    return Texts(_called(path), tuple(values), _hash(catalog.item_ids, values), notes)
+    return Texts(_called(path), tuple(values), _hash(catalog.item_ids, values), tuple(unknown))
 
 
 def _some(item_ids: Sequence[str]) -> str:

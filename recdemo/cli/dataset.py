@@ -1,6 +1,7 @@
-"""``recdemo dataset``: fetch data sets and show what they hold."""
+"""``recdemo dataset``: fetch data sets, show what they hold, and check them."""
 
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,15 +9,21 @@ import typer
 
 from recdemo.cli import output
 from recdemo.cli.data import open_items, reads_items
+from recdemo.cli.options import OutputOption, TextOption
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
     from recdemo.dataset import Dataset
     from recdemo.dataset.download import FetchReport
+    from recdemo.dataset.findings import Finding
     from recdemo.dataset.options import ReadOptions
+    from recdemo.dataset.validate import Report
 
-dataset_app = typer.Typer(no_args_is_help=True, help="Fetch data sets and show what they hold.")
+dataset_app = typer.Typer(
+    no_args_is_help=True, help="Fetch data sets, show what they hold, and check them."
+)
 
 
 @dataset_app.command()
@@ -54,6 +61,80 @@ def show(
 ) -> None:
     """Show counts, fields and origin of a data set."""
     output.show_rich(_table(name, open_items(name, read)))
+
+
+class Format(StrEnum):
+    """How findings are written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+@dataset_app.command()
+@reads_items
+def validate(
+    path: Annotated[str, typer.Argument(help="A folder or zip, or the name of a fetched one.")],
+    text: TextOption = None,
+    format: Annotated[Format, typer.Option("--format")] = Format.TABLE,
+    out: OutputOption = None,
+    *,
+    read: "ReadOptions",
+) -> None:
+    """Find all that is wrong with a data set, and what an evaluation does with it.
+
+    Exit status 1 where an evaluation would stop.
+    """
+    from recdemo import texts
+    from recdemo.dataset.download import locate
+    from recdemo.dataset.validate import validate
+
+    report = validate(
+        locate(path),
+        read,
+        lambda catalog: [
+            texts.draft(catalog, name, read) for name in texts.text_names(text, catalog)
+        ],
+    )
+    if format is Format.JSON:
+        output.show(_as_json(report), out)
+    else:
+        output.show_rich(_findings(report), out)
+    if not report.usable:
+        raise typer.Exit(1)
+
+
+def _as_json(report: "Report") -> str:
+    import json
+    from dataclasses import asdict
+
+    return json.dumps(asdict(report) | {"usable": report.usable}, indent=2) + "\n"
+
+
+def _findings(report: "Report") -> "Group":
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    counts = (
+        f"{report.name}: {report.n_items:,} items, {report.n_users:,} users, "
+        f"{report.n_interactions:,} interactions"
+    )
+    if not report.findings:
+        return Group(Text(f"{counts}. Nothing to tell."))
+    table = Table("", "Found", "Count", "Where", "Examples", "An evaluation")
+    for finding in report.findings:
+        table.add_row(*map(Text, _cells(finding)))
+    verdict = "An evaluation can run." if report.usable else "An evaluation would stop."
+    return Group(Text(counts), table, Text(verdict))
+
+
+def _cells(finding: "Finding") -> tuple[str, ...]:
+    from recdemo.dataset.findings import SHOWN
+
+    shown = [*finding.examples, *["..."] * (finding.count > SHOWN == len(finding.examples))]
+    examples = (", " if max(map(len, shown), default=0) <= 20 else "\n").join(shown)
+    kind = finding.kind.replace("-", " ")
+    return (finding.severity, kind, f"{finding.count:,}", finding.file, examples, finding.effect)
 
 
 def _fetched(report: "FetchReport") -> str:

@@ -12,12 +12,12 @@ class Kind(StrEnum):
     """What can be wrong with a line."""
 
     ENCODING = "encoding"
-    BROKEN = "broken row"
-    EMPTY_ID = "empty id"
-    DUPLICATE_ID = "duplicate id"
-    BLANKS = "blanks around an id"  # forgiven: they are cut off
-    VALUE = "value"
-    TIMESTAMP = "timestamp"
+    BROKEN = "broken-row"
+    EMPTY_ID = "empty-id"
+    DUPLICATE_ID = "duplicate-id"
+    BLANKS = "blanks-around-id"  # forgiven: they are cut off
+    VALUE = "bad-value"
+    TIMESTAMP = "bad-timestamp"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,17 +48,20 @@ def own_source(archive: Archive, options: ReadOptions) -> Source:
     """Return how to read an own data set, named by its folder."""
     encoding, item_id = options.text_encoding, options.item_id
 
-    def read_catalog(on_fault: OnFault) -> Catalog:
+    def find_items() -> Table:
         table = find_table(archive, "items", encoding, item_id)
         assert table is not None  # its file is why this is an own data set
-        return read_items(table, item_id, name, on_fault)
+        return table
+
+    def read_catalog(on_fault: OnFault) -> Catalog:
+        return read_items(find_items(), item_id, name, on_fault)
 
     def find_interactions() -> tuple[Table, Columns] | None:
         table = find_table(archive, "interactions", encoding, options.user_id)
         return None if table is None else (table, columns_of_interactions(table, options))
 
     name = next(archive.stem(f"items{end}") for end in ENDINGS if f"items{end}" in archive)
-    return Source(str(archive.path), read_catalog, find_interactions)
+    return Source(str(archive.path), name, find_items, read_catalog, find_interactions)
 
 
 def columns_of_interactions(table: Table, options: ReadOptions) -> Columns:

@@ -110,6 +110,8 @@ def movielens_source(archive: Archive, layout: Layout, options: ReadOptions) -> 
 
     return Source(
         str(archive.path),
+        name,
+        lambda: movies,
         read_catalog,
         lambda: (ratings, layout.ratings_columns),
         _terms(layout),

@@ -24,6 +24,7 @@ from recdemo.dataset.tables import Table, read_table_chunks
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 ALL = Filters()
+_SHOWN = 5  # pairs kept as examples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +39,8 @@ class Reading:
     n_of_few_items: int  # of them of users with too few items
     n_of_few_users: int  # of them of items with too few users
     unknown_id: str | None  # the first item that the catalog does not have
+    user_ids: tuple[str, ...]  # in the order of their numbers
+    repeated: tuple[tuple[str, str], ...]  # user and item of the first pairs that repeat
 
 
 def read_interactions(
@@ -55,14 +58,14 @@ def read_interactions(
     """
     if filters.min_value is not None and columns.value is None:
         raise ValueError("min_value needs a column with values")
-    entries = _Entries(item_ids, columns.timestamp is not None, filters)
+    entries = Entries(item_ids, columns.timestamp is not None, filters)
     for chunk in read_table_chunks(table, columns, stop):
         entries.add(chunk)
     return entries.reading()
 
 
-class _Entries:
-    """The entries read so far, as numbers."""
+class Entries:
+    """The entries read so far, as numbers; see `read_interactions` for the arguments."""
 
     def __init__(self, item_ids: Sequence[str], timed: bool, filters: Filters) -> None:
         self._rows = {item_id: row for row, item_id in enumerate(item_ids)}
@@ -77,6 +80,7 @@ class _Entries:
         self._unknown_id: str | None = None
 
     def add(self, chunk: Chunk) -> None:
+        """Add what was read next."""
         self._n_entries += len(chunk)
         rows = chunk.items.translated(
             self._rows.get(name.strip(), -1) for name in chunk.items.names
@@ -102,6 +106,7 @@ class _Entries:
         n_items, filters = len(self._rows), self._filters
         n_known, stays = len(rows), latest(users, rows, times, len(self._rows))
         n_latest = int(np.count_nonzero(stays))
+        repeated = self._pairs(users, rows, np.flatnonzero(~stays)[:_SHOWN])
         if filters.min_value is not None:
             stays &= _joined(self._counts, np.bool_)
         n_valued = int(np.count_nonzero(stays))
@@ -111,9 +116,12 @@ class _Entries:
         if not stays.all():
             users, rows = users[stays], rows[stays]
             times = None if times is None else times[stays]
-        users, n_users = in_order_of_appearance(users, len(self._codes))
+        numbers, n_users = in_order_of_appearance(users, len(self._codes))
+        codes = np.empty(n_users, np.int32)
+        codes[numbers] = users  # number of a user -> the code it had here
+        user_ids = list(self._codes)
         return Reading(
-            Interactions(users, rows, times, n_users, n_items),
+            Interactions(numbers, rows, times, n_users, n_items),
             n_entries=self._n_entries,
             n_unknown=self._n_entries - n_known,
             n_repeated=n_known - n_latest,
@@ -121,7 +129,17 @@ class _Entries:
             n_of_few_items=n_valued - n_active,
             n_of_few_users=n_active - len(rows),
             unknown_id=self._unknown_id,
+            user_ids=tuple(user_ids[code] for code in codes.tolist()),
+            repeated=repeated,
         )
+
+    def _pairs(
+        self, users: IntArray, rows: IntArray, places: NDArray[np.intp]
+    ) -> tuple[tuple[str, str], ...]:
+        if not len(places):
+            return ()
+        user_ids, item_ids = list(self._codes), list(self._rows)
+        return tuple((user_ids[users[place]], item_ids[rows[place]]) for place in places)
 
 
 def keep_frequent(stays: NDArray[np.bool_], codes: IntArray, n_codes: int, least: int) -> None:

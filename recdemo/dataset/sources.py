@@ -21,6 +21,8 @@ class Source:
     """How to read the files of a data set; its folder or zip has to stay open meanwhile."""
 
     place: str  # the folder or zip, for messages
+    name: str
+    find_items: Callable[[], Table]
     read_catalog: Callable[[OnFault], Catalog]
     find_interactions: Callable[[], tuple[Table, Columns] | None]
     terms: str = ""  # under which the data may be used
@@ -68,7 +70,7 @@ def _why_empty(reading: Reading, filters: Filters) -> str:
             "holds no interaction of any item: the catalog has none of its items, "
             f"{reading.unknown_id!r} for one; compare the ids with 'recdemo dataset validate'"
         )
-    return f"has no interaction left: {'; '.join(_dropped(reading, filters))}"
+    return f"has no interaction left: {'; '.join(dropped(reading, filters))}"
 
 
 def _notes(label: str, reading: Reading, filters: Filters) -> list[str]:
@@ -78,15 +80,14 @@ def _notes(label: str, reading: Reading, filters: Filters) -> list[str]:
             f"{label}: {reading.n_unknown:,} of {reading.n_entries:,} interactions are left out, "
             f"since the catalog does not have their items ({reading.unknown_id!r} for one)"
         )
-    dropped = _dropped(reading, filters)
-    if dropped:
-        notes.append(
-            f"{label}: {len(reading.interactions):,} interactions are left; {'; '.join(dropped)}"
-        )
+    gone = dropped(reading, filters)
+    if gone:
+        left = len(reading.interactions)
+        notes.append(f"{label}: {left:,} interactions are left; {'; '.join(gone)}")
     return notes
 
 
-def _dropped(reading: Reading, filters: Filters) -> list[str]:
+def dropped(reading: Reading, filters: Filters) -> list[str]:
     """Say what each filter left out, in the order in which they were applied."""
     least, users, items = filters.min_value, filters.min_interactions, filters.min_user_interactions
     steps = (

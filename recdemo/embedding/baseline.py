@@ -152,13 +152,14 @@ def _fit(texts: tuple[str, ...]) -> FloatArray:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
+    few = "baseline:lsa needs two words or more that stand in at least two texts"
     try:
         words = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2, dtype=np.float32)
         weights = words.fit_transform(texts)
     except ValueError as error:  # no word stands in two texts
-        raise EmbeddingError(
-            "baseline:lsa needs words that stand in at least two texts, and finds none"
-        ) from error
+        raise EmbeddingError(few) from error
+    if weights.shape[1] < 2:  # which is less than the SVD takes
+        raise EmbeddingError(few)
     most = min(LSA_DIMENSION, *weights.shape)
     svd = TruncatedSVD(n_components=most, random_state=SEED)
     return cast(FloatArray, svd.fit_transform(weights).astype(np.float32, copy=False))
