@@ -1,9 +1,11 @@
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recdemo.settings import settings
+from tests.embedding_server import EmbeddingServer
 
 
 @pytest.fixture
@@ -22,3 +24,11 @@ def real_data() -> Path:
     if not (folder / "ml-1m.zip").exists():
         pytest.skip("RECDEMO_TEST_DATA names no folder with the real MovieLens files")
     return folder
+
+
+@pytest.fixture
+def embedding_server() -> Iterator[EmbeddingServer]:
+    """A server that speaks the embedding APIs; the test fails when it breaks their rules."""
+    with EmbeddingServer() as server:
+        yield server
+    server.check()
