@@ -131,9 +131,12 @@ def columns_of(table: Table) -> list[str]:
             raise DatasetError(f"{table.label} is empty; expected a line that names the columns")
         from recdemo.dataset.json_lines import read_objects
 
-        for _, found in read_objects(blocks, table.label, lambda fault: None):
+        faults: list[Fault] = []
+        for _, found in read_objects(blocks, table.label, faults.append):
             return list(found)
-        return []
+        for fault in faults:
+            stop(fault)
+        raise DatasetError(f"{table.label} is empty; expected one JSON object per line")
 
 
 def read_rows(table: Table, on_fault: OnFault) -> Iterator[Row]:
