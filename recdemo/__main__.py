@@ -2,4 +2,5 @@
 
 from recdemo.cli import main
 
-main()
+if __name__ == "__main__":  # processes that we start import this file
+    main()

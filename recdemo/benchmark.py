@@ -1,8 +1,7 @@
 """The main job: from a data set and models to a run. The only place that knows the whole chain."""
 
 import platform
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,6 +13,7 @@ from recdemo import __version__
 from recdemo.dataset import Dataset, bundled
 from recdemo.embedding import Embedder, ModelName, ModelSpec, open_embedder
 from recdemo.errors import EmbeddingError, RecdemoError
+from recdemo.judging import Judged, Judging, Reopen
 from recdemo.loading import Loaded, ensure_collection
 from recdemo.protocols import Judge, Judgment, OneShot, Overlap
 from recdemo.runs import (
@@ -81,26 +81,41 @@ def evaluate(
     judge: Judge,
     watcher: Watcher | None = None,
     store_name: str = "embedded",
+    reopen: Reopen | None = None,
 ) -> Run:
     """Load, query and score every model of the plan; rows come best first.
 
     Args:
         judge: scores the collections; with several truths, rows are sorted by the first.
+        reopen: opens the same store in another process, so that each processor can judge.
     """
     watcher = watcher or Quiet()
-    rows: list[Row] = []
+    waiting: list[_Waiting] = []
     skipped = []
     pairs = [(texts, name) for texts in plan.texts for name in plan.models]
-    for i, (texts, name) in enumerate(pairs):
-        watcher.row(str(name), i, len(pairs))
-        try:
-            embedder = open_embedder(name, dataset, texts)
-            if embedder.spec.reads_text or texts is plan.texts[0]:
-                rows += _rows(dataset, store, plan, texts, embedder, judge, watcher)
-        except EmbeddingError as error:
-            if plan.must_run:
-                raise
-            skipped.append(Skipped(str(name), str(error)))
+    with Judging(store, judge, reopen, len(pairs)) as judging:
+        for i, (texts, name) in enumerate(pairs):
+            watcher.row(str(name), i, len(pairs))
+            try:
+                embedder = open_embedder(name, dataset, texts)
+                if embedder.spec.reads_text or texts is plan.texts[0]:
+                    loaded = _loaded(dataset, store, texts, embedder, watcher)
+                    watcher.step("querying", 0, judge.n_queries)
+                    answer = judging.submit(loaded.info.name)
+                    waiting.append(_Waiting(name, texts, embedder.spec, loaded, answer))
+            except EmbeddingError as error:
+                if plan.must_run:
+                    raise
+                skipped.append(Skipped(str(name), str(error)))
+        rows: list[Row] = []
+        for i, row in enumerate(waiting):
+            watcher.step("querying", i, len(waiting))
+            try:
+                rows += _rows(plan, row)
+            except EmbeddingError as error:  # a model that has no vector for what is asked
+                if plan.must_run:
+                    raise
+                skipped.append(Skipped(str(row.name), str(error)))
     if not rows:
         reasons = "; ".join(f"{row.model}: {row.reason}" for row in skipped)
         raise RecdemoError(f"no model of the suite can run here: {reasons}")
@@ -109,30 +124,33 @@ def evaluate(
     return _run(dataset, plan, judge, rows, skipped, store_name)
 
 
-def _rows(
-    dataset: Dataset,
-    store: VectorStore,
-    plan: Plan,
-    texts: Texts,
-    embedder: Embedder,
-    judge: Judge,
-    watcher: Watcher,
-) -> Iterator[Row]:
-    """Yield the rows of one model on one text, one for each truth or sample."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A collection that is loaded and being judged."""
 
+    name: ModelName
+    texts: Texts
+    spec: ModelSpec
+    loaded: Loaded
+    answer: Callable[[], Judged]  # waits for it
+
+
+def _loaded(
+    dataset: Dataset, store: VectorStore, texts: Texts, embedder: Embedder, watcher: Watcher
+) -> Loaded:
     def on_load(done: int, total: int) -> None:
         watcher.step("loading", done, total)
 
     watcher.step("embedding", 0, len(dataset))
-    loaded = ensure_collection(store, dataset, texts, embedder, on_load)
-    watcher.step("querying", 0, judge.n_queries)
-    started = time.perf_counter()
-    found = judge.judge(store, loaded.info.name)
-    seconds = time.perf_counter() - started
-    spec = embedder.spec
-    text = texts.name if spec.reads_text or len(plan.texts) == 1 else ANY_TEXT
-    for judgment in found:
-        yield _describe(spec, text, judgment, loaded, seconds)
+    return ensure_collection(store, dataset, texts, embedder, on_load)
+
+
+def _rows(plan: Plan, row: _Waiting) -> Iterator[Row]:
+    """Yield the rows of one model on one text, one for each truth or sample."""
+    judged = row.answer()
+    text = row.texts.name if row.spec.reads_text or len(plan.texts) == 1 else ANY_TEXT
+    for judgment in judged.judgments:
+        yield _describe(row.spec, text, judgment, row.loaded, judged.seconds)
 
 
 def _describe(

@@ -101,28 +101,38 @@ def _settled(
 def _lists(
     points: _Points, positions: NDArray[np.intp], queries: IntArray, k: int
 ) -> Iterator[tuple[int, tuple[IntArray, NDArray[np.float32]]]]:
+    """Yield the list of each tied query; queries with the same vector are worked out once."""
+    asked = points.place[queries[positions]]
+    different = np.unique(asked)
     step = max(1, PART_BYTES // (8 * len(points.rows)))
-    for start in range(0, len(positions), step):
-        part = positions[start : start + step]
-        distances = _distances(points, queries[part])  # (b, n)
-        own = points.rows[None, :] == queries[part, None]
-        distances[own] = np.inf  # by id, so a twin of the query stays
-        last = np.partition(distances, k - 1, axis=1)[:, k - 1]
-        for i, line, limit in zip(part, distances, last, strict=True):
-            near = np.flatnonzero(line <= limit)
-            near = near[np.argsort(line[near], kind="stable")]  # rows are ascending
-            yield int(i), (points.rows[near], line[near])
+    for start in range(0, len(different), step):
+        part = different[start : start + step]
+        for place, line in zip(part, _distances(points, part), strict=True):
+            near = _nearest(line, k + 1)  # one more, since the query itself may be among them
+            rows, distances = points.rows[near], line[near]
+            for i in positions[asked == place]:
+                others = rows != queries[i]  # by id, so a twin of the query stays
+                own = distances[others]
+                kept = own <= own[min(k, len(own)) - 1]
+                yield int(i), (rows[others][kept], own[kept])
 
 
-def _distances(points: _Points, queries: IntArray) -> NDArray[np.float32]:
+def _nearest(line: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """Return the places of all distances up to the k-th, sorted by (distance, place)."""
+    limit = np.partition(line, k - 1)[k - 1] if k <= len(line) else np.inf
+    near = np.flatnonzero(line <= limit)
+    return near[np.argsort(line[near], kind="stable")]
+
+
+def _distances(points: _Points, places: NDArray[np.intp]) -> NDArray[np.float32]:
     """Return Euclidean distances ``(b, n)``, rounded to float32 as the engine's are."""
-    asked = points.vectors[points.place[queries]]  # (b, dimension)
+    asked = points.vectors[places]  # (b, dimension)
     squares = (
         (asked**2).sum(axis=1)[:, None]
         + (points.vectors**2).sum(axis=1)[None, :]
         - 2 * asked @ points.vectors.T
     )
-    squares[np.arange(len(queries)), points.place[queries]] = 0  # twins, without rounding
+    squares[np.arange(len(places)), places] = 0  # twins, without rounding
     distances: NDArray[np.float32] = np.sqrt(np.maximum(squares, 0)).astype(np.float32)
     spread: NDArray[np.float32] = distances[:, points.which]
     return spread

@@ -13,6 +13,7 @@ from recdemo.dataset import DEFAULT, Dataset, open_dataset
 from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
 from recdemo.embedding import parse_models
 from recdemo.errors import DatasetError, StoreError
+from recdemo.judging import Reopen
 from recdemo.one_shot import prepare
 from recdemo.protocols import ONE_SHOT, OVERLAP, PROTOCOLS, Judge, OneShot, Overlap
 from recdemo.runs import Run
@@ -73,8 +74,13 @@ def carry_out(
     watcher: benchmark.Watcher | None = None,
     dataset: Dataset | None = None,
     on_notice: Callable[[str], None] = lambda message: None,
+    reopen: Reopen | None = None,
 ) -> Run:
-    """Evaluate what is asked for; faults of the request are found before any work begins."""
+    """Evaluate what is asked for; faults of the request are found before any work begins.
+
+    Args:
+        reopen: opens the same store in another process, so that each processor can judge.
+    """
     watcher = watcher or benchmark.Quiet()
     data = dataset or open_dataset(request.dataset, request.read)
     data.require_interactions()
@@ -93,7 +99,7 @@ def carry_out(
         by=request.by,
         asked=request.as_settings(),
     )
-    run = benchmark.evaluate(data, store, plan, judge, watcher, store_name)
+    run = benchmark.evaluate(data, store, plan, judge, watcher, store_name, reopen)
     if request.user_bootstrap and isinstance(judge, Overlap):
         resample = _step(watcher, "user bootstrap")
         run = with_user_bootstrap(run, data, store, judge.truths, request.user_bootstrap, resample)

@@ -99,12 +99,20 @@ def evaluate(
 def run_request(request: "Request", location: str) -> "Run":
     """Evaluate what is asked for in the store at *location*, showing how it gets on."""
     from contextlib import closing
+    from functools import partial
 
     from recdemo import plans
     from recdemo.store import open_store
 
     with progress() as shown, closing(open_store(location, notice)) as store:
-        return plans.carry_out(request, store, location, _Bars(shown), on_notice=notice)
+        return plans.carry_out(
+            request,
+            store,
+            location,
+            _Bars(shown),
+            on_notice=notice,
+            reopen=partial(open_store, location),
+        )
 
 
 def _earlier(like: str, request: "Request") -> "Run":

@@ -13,15 +13,16 @@ import os
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from recdemo.protocols import score_collection
+from recdemo.benchmark import Plan, evaluate
 from recdemo.dataset import Dataset, open_dataset
 from recdemo.dataset.bundled import read_published
-from recdemo.embedding import ModelName, open_embedder
-from recdemo.loading import ensure_collection
+from recdemo.embedding import ModelName
+from recdemo.protocols import Overlap
 from recdemo.store.edge import EdgeStore
 from recdemo.texts import fill
 from recdemo.truth import build_truth
@@ -35,20 +36,28 @@ def our_grid(data: Dataset, dimensions: list[int]) -> tuple[float, float]:
     started = time.perf_counter()
     truth = build_truth(data.interactions(), "jaccard", 100)
     truth_seconds = time.perf_counter() - started
-    texts = fill(data.catalog, "synopsis")
-    seconds = 0.0
+    plan = Plan(
+        tuple(ModelName("baseline", "random", dimension) for dimension in dimensions),
+        (fill(data.catalog, "synopsis"),),
+        KS,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        for row, dimension in enumerate(dimensions):
-            # Each row its own collection, also where two rows have the same dimension.
-            own = Path(folder) / str(row)
-            store = EdgeStore(own, print)
-            embedder = open_embedder(ModelName("baseline", "random", dimension), data, texts)
-            started = time.perf_counter()
-            loaded = ensure_collection(store, data, texts, embedder)
-            score_collection(store, loaded.info.name, truth, KS)
-            seconds += time.perf_counter() - started - (loaded.embed_seconds or 0)
-            store.close()
+        reopen = partial(EdgeStore, Path(folder))
+        started = time.perf_counter()
+        run = evaluate(data, reopen(), plan, Overlap((truth,), KS), reopen=reopen)
+        seconds = time.perf_counter() - started
+    seconds -= sum(row.seconds.embed or 0 for row in run.rows)
     return seconds + truth_seconds, seconds
+
+
+def distinct(dimensions: list[int]) -> list[int]:
+    """Return the dimensions, a repeated one enlarged by one or two, so that each has a row."""
+    found: list[int] = []
+    for dimension in dimensions:
+        while dimension in found:
+            dimension += 1
+        found.append(dimension)
+    return found
 
 
 def published_truth(data: Dataset) -> float:
@@ -87,7 +96,7 @@ def main() -> int:
     data = open_dataset(str(Path(os.environ["RECDEMO_TEST_DATA"]) / "ml-1m.zip"))
     n_rated = int((data.counts > 0).sum())
     dimensions = [row.dimension for row in read_published()]
-    with_truth, without = our_grid(data, dimensions)
+    with_truth, without = our_grid(data, distinct(dimensions))
     truth = published_truth(data) * len(dimensions)
     neighbors = sum(published_neighbors(n_rated, dimension) for dimension in dimensions)
     print(f"recdemo, {len(dimensions)} rows with one truth   {with_truth:8.1f} s")
