@@ -75,6 +75,7 @@ def _plain(name: str) -> str:
 
 
 def _model(row: dict[str, Any]) -> KnownModel:
-    return KnownModel(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-    )
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+    }
+    return KnownModel(**values)
