@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from recdemo import __version__
-from recdemo.cli import check, dataset, evaluate, similar, truth
+from recdemo.cli import advise, check, compare, dataset, evaluate, similar, truth
 from recdemo.errors import RecdemoError
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 app.command()(evaluate.evaluate)
 app.command()(similar.similar)
+app.command()(compare.compare)
+app.command()(advise.advise)
 app.command()(check.check)
 app.add_typer(dataset.dataset_app, name="dataset")
 app.add_typer(truth.app, name="truth")
