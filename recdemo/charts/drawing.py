@@ -29,7 +29,7 @@ from recdemo.charts.layers import (
     marks_of,
     names_of,
 )
-from recdemo.charts.looks import config
+from recdemo.charts.looks import Look, config, looks_of
 from recdemo.runs import Run
 
 Chart: TypeAlias = alt.LayerChart | alt.VConcatChart
@@ -149,7 +149,7 @@ def _by_cost(run: Run) -> Figure | None:
         title="USD to embed a million items",
         of=lambda s: s.costs,
         scale=alt.Scale(domain=[-0.03 * high, 1.05 * high], nice=False, zero=False),
-        axis=alt.Axis(format="~g", tickCount=5),
+        axis=alt.Axis(format=",~f", tickCount=5),
     )
     return _with_marks(run, across, series)
 
@@ -182,12 +182,20 @@ def _figure(
         *levels_of(levels, y),
         *names_of([*levels, *map(_level, marks)], axis),
         *marks_of(marks, across, y),
-        *(lines_of(lines, across, y) if lines else []),
+        *lines_of(lines, _looks(run, lines), across, y),
     ]
     chart = alt.LayerChart(layer=layers).properties(height=HEIGHT, description=describe(run))
     # Lines have no legend; without this they would take that of the points with them.
     chart = chart.resolve_legend(color="independent", strokeDash="independent")
     return Figure(across.name, f"{measure} by {across.title}", _about(run), chart)
+
+
+def _looks(run: Run, lines: Sequence[Series]) -> list[Look]:
+    """Return how these series look: the same in every chart of the run."""
+    series = series_of(run)
+    looks = looks_of([s for s in series if not s.is_mark] or series)
+    labels = {s.label for s in lines}
+    return [look for look in looks if look.label in labels]
 
 
 def _values(series: Sequence[Series], levels: Sequence[Reference]) -> list[float]:

@@ -8,7 +8,7 @@ import altair as alt
 
 from recdemo.charts import Reference, Series
 from recdemo.charts.axes import RecallAxis, spread
-from recdemo.charts.looks import CROSS, INK, Look, looks_of
+from recdemo.charts.looks import CROSS, INK, Look
 
 Record: TypeAlias = dict[str, Any]
 
@@ -97,16 +97,20 @@ def names_of(levels: Sequence[Reference], axis: RecallAxis) -> list[alt.Chart]:
 
 
 def _words(level: Reference) -> str:
-    return f"{level.label} {level.value:.3f}"
+    return f"{level.label} {level.value:.4f}"
 
 
-def lines_of(lines: Sequence[Series], across: Across, y: alt.Y) -> list[alt.Chart]:
+def lines_of(
+    lines: Sequence[Series], looks: Sequence[Look], across: Across, y: alt.Y
+) -> list[alt.Chart]:
     """Draw the series: intervals, lines and points.
 
     Lines have a ``color`` and points a ``stroke`` and ``fill``, two scales, so that the legend
     shows the points alone, without the dashes of the lines around them.
     """
-    looks, legend = looks_of(lines), alt.Legend(title=None)
+    if not lines:
+        return []
+    legend = alt.Legend(title=None)
     color = alt.Color(**_scaled(looks, "color"))
     picked = alt.selection_point(name=f"picked_{across.name}", fields=["series"], bind="legend")
     faded = alt.when(picked).then(alt.value(1)).otherwise(alt.value(0.12))
