@@ -81,11 +81,13 @@ def notes(run: Run) -> list[str]:
         for pair, tau in run.tau.items()
     ]
     lines += _free_baselines(run)
-    for row in run.rows:
-        if row.note:
-            lines.append(f"{row.model}: {row.note}.")
-        if row.without_vector:
-            lines.append(f"{row.label}: {row.without_vector:,} items have no vector and score 0.")
+    said = [f"{row.model}: {row.note}." for row in run.rows if row.note]
+    said += [
+        f"{row.label}: {row.without_vector:,} items have no vector and score 0."
+        for row in run.rows
+        if row.without_vector
+    ]
+    lines += dict.fromkeys(said)  # a model with several rows says it once
     without = run.dataset.rated - run.rows[0].queries
     if without:
         lines.append(f"{without:,} rated items share no user with another and are no queries.")
@@ -108,7 +110,8 @@ def _range(values: Sequence[float]) -> str:
 def _free_baselines(run: Run) -> list[str]:
     """Say what a free baseline reaches, so that no model is read without it."""
     k = run.headline
-    free = [row for row in run.rows if row.model.startswith("baseline:")]
+    first = run.rows[0].truth  # published scores are by it, and no other truth compares with it
+    free = [row for row in run.rows if row.model.startswith("baseline:") and row.truth == first]
     if not free:
         return []
     best = max(free, key=lambda row: row.recall[k])
