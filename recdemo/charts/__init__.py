@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from recdemo.benchmark import ANY_TEXT
 from recdemo.protocols import ONE_SHOT_FULL, OVERLAP
 from recdemo.runs import Published, Row, Run
 
-ANY_TEXT = "any"  # of a row that reads no text, where a run has several
 _BASELINE = "baseline:"
 _FLOAT32 = 4  # bytes
 _LONGEST = 28  # characters of a text's name in a label; a template can be much longer

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import altair as alt
 
+from recdemo.benchmark import ANY_TEXT
 from recdemo.charts import (
-    ANY_TEXT,
     Reference,
     Series,
     describe,

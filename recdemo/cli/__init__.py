@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from recdemo import __version__
-from recdemo.cli import advise, check, compare, dataset, evaluate, similar, truth
+from recdemo.cli import advise, check, compare, dataset, evaluate, report, similar, truth
 from recdemo.errors import RecdemoError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command()(similar.similar)
 app.command()(compare.compare)
 app.command()(advise.advise)
 app.command()(check.check)
+app.command()(report.report)
 app.add_typer(dataset.dataset_app, name="dataset")
 app.add_typer(truth.app, name="truth")
 
