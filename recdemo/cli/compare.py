@@ -49,10 +49,10 @@ def compare(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN|MODEL]",
+            metavar="RUN|MODEL",
             help="Runs: latest (the default), an id or a file. Models, as in baseline:lsa@64,128, "
-            "are evaluated first, with --dataset, --store and the filters; beside a run they choose "
-            "rows of it.",
+            "are evaluated first, with --dataset, --store and the filters; beside a run they "
+            "choose rows of it.",
         ),
     ] = None,
     k: KOption = None,
