@@ -4,17 +4,25 @@ from functools import cache
 from pathlib import Path
 
 from platformdirs import user_data_path
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """What the environment says; every variable starts with ``RECDEMO_``."""
+    """What the environment says; our own variables start with ``RECDEMO_``."""
 
     model_config = SettingsConfigDict(env_prefix="RECDEMO_", env_file=".env", extra="ignore")
 
     home: Path = Field(default_factory=lambda: user_data_path("recdemo", appauthor=False))
     store: str = "embedded"
+
+    # Of services, by the names that their own tools read. An address may hold a password.
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: SecretStr | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    dashscope_api_key: SecretStr | None = Field(default=None, validation_alias="DASHSCOPE_API_KEY")
+    dashscope_base_url: SecretStr | None = Field(
+        default=None, validation_alias="DASHSCOPE_BASE_URL"
+    )
     ollama_host: str = Field(default="", validation_alias="OLLAMA_HOST")  # may lack scheme and port
 
     @property

@@ -49,11 +49,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model of the server; dimensions are small so that tests are quick."""
+    """A model of the server."""
 
     dimension: int
     context: int  # tokens, one a word
+    default: int | None = None  # numbers given where none are asked for; None: all
     shortens: bool = True  # takes ``dimensions`` in OpenAI's form
+    texts: int | None = None  # per request of OpenAI's form, where not that of the address
     digest: str = "aaa"
     family: str = "bert"
     quantization: str = "F16"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.embedding_faults import Answer, Fault, Received, count_words, reply, spoil
+from tests.embedding_faults import Answer, Fault, Received, ServedModel, count_words, reply, spoil
 
 if TYPE_CHECKING:
     from tests.embedding_server import EmbeddingServer
@@ -111,11 +111,15 @@ def _refuse(server: "EmbeddingServer", received: Received) -> Answer | None:
         if not 1 <= body["dimensions"] <= model.dimension:
             return error(400, f"Invalid value for 'dimensions' = {body['dimensions']}. "
                          f"Must be less than or equal to {model.dimension}.")  # fmt: skip
-    return _refuse_texts(server, received, model.context)
+    return _refuse_texts(server, received, model)
 
 
-def _refuse_texts(server: "EmbeddingServer", received: Received, context: int) -> Answer | None:
-    given, most = received.body.get("input"), TEXTS[received.path]
+def _refuse_texts(
+    server: "EmbeddingServer", received: Received, model: ServedModel
+) -> Answer | None:
+    given, context = received.body.get("input"), model.context
+    most = model.texts or TEXTS[received.path]
+    dashscope = "compatible-mode" in received.path
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         server.violate("input is not a list of texts")
         return error(400, "contents is neither str nor list of str.: input.contents")
@@ -124,8 +128,8 @@ def _refuse_texts(server: "EmbeddingServer", received: Received, context: int) -
         return error(400, "'$.input' is invalid. Please check the API reference")
     if len(given) > most:
         server.violate(f"{len(given)} texts in a request")
-        if most == 10:
-            return error(400, "batch size is invalid, it should not be larger than 10.: "
+        if dashscope:
+            return error(400, f"batch size is invalid, it should not be larger than {most}.: "
                          "input.contents", "InvalidParameter")  # fmt: skip
         return error(400, f"Invalid 'input': array too long, expected at most {most}.")
     if received.tokens > TOKENS:
@@ -134,7 +138,7 @@ def _refuse_texts(server: "EmbeddingServer", received: Received, context: int) -
                      "max_tokens_per_request")  # fmt: skip
     longest = max(count_words(text) for text in given)
     if longest > context:
-        if most == 10:
+        if dashscope:
             return error(400, f"Range of input length should be [1, {context}]", "InvalidParameter")
         return error(400, f"This model's maximum context length is {context} tokens, however you "
                      f"requested {longest} tokens")  # fmt: skip

@@ -46,14 +46,16 @@ from tests import embedding_ollama, embedding_openai
 from tests.embedding_faults import Answer, Fault, Received, ServedModel, unit_vector
 
 MODELS = {
-    "text-embedding-3-large": ServedModel(dimension=48, context=8192),
-    "text-embedding-3-small": ServedModel(dimension=24, context=8192),
-    "text-embedding-ada-002": ServedModel(dimension=24, context=8192, shortens=False),
-    "text-embedding-v4": ServedModel(dimension=32, context=8192),
-    "text-embedding-v2": ServedModel(dimension=24, context=2048, shortens=False),
-    "nomic-embed-text:latest": ServedModel(dimension=24, context=2048, family="nomic-bert"),
-    "mxbai-embed-large:latest": ServedModel(dimension=32, context=512, family="bert"),
-    "bge-m3:latest": ServedModel(dimension=32, context=8192, family="bert"),
+    "text-embedding-3-large": ServedModel(dimension=3072, context=8192),
+    "text-embedding-3-small": ServedModel(dimension=1536, context=8192),
+    "text-embedding-ada-002": ServedModel(dimension=1536, context=8192, shortens=False),
+    "text-embedding-v4": ServedModel(dimension=2048, default=1024, context=8192),
+    "text-embedding-v2": ServedModel(dimension=1536, context=2048, shortens=False, texts=25),
+    "tiny": ServedModel(dimension=8, context=100),  # unknown to recdemo, and quick
+    "nomic-embed-text:latest": ServedModel(dimension=768, context=2048, family="nomic-bert"),
+    "mxbai-embed-large:latest": ServedModel(dimension=1024, context=512, family="bert"),
+    "bge-m3:latest": ServedModel(dimension=1024, context=8192, family="bert"),
+    "tiny:latest": ServedModel(dimension=8, context=100, family="tiny"),
 }
 
 
@@ -104,8 +106,8 @@ class EmbeddingServer:
         """The vector that a right answer holds, ``(dimension,)``, length 1."""
         served = self.model(model)
         assert served is not None, f"the server has no model {model!r}"
-        return unit_vector(f"{model.removesuffix(':latest')} {served.digest} {text}",
-                           served.dimension, dimension)  # fmt: skip
+        seed = f"{model.removesuffix(':latest')} {served.digest} {text}"
+        return unit_vector(seed, served.dimension, dimension or served.default)
 
     def violate(self, rule: str) -> None:
         with self.lock:
