@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -108,17 +109,27 @@ def _parse_block(block: Block, plan: _Plan) -> Chunk | None:
     separated = _separated_by_a_byte(block.data, plan.form.separator.encode())
     if separated is None or not _is_regular(*separated, plan.n_fields):
         return None
-    data, separator = separated
-    numbers = [column for column in (plan.value, plan.timestamp) if column is not None]
+    for times in ("float64", "object"):  # numbers of seconds, or dates
+        table = _parsed(*separated, plan, times)
+        if table is not None:
+            return _chunk_of(table, plan)
+        if plan.timestamp in (None, plan.value):
+            break
+    return None
+
+
+def _parsed(data: bytes, separator: bytes, plan: _Plan, times: str) -> pd.DataFrame | None:
+    # Not "category" for ids: it may take them for numbers, and then 007 and 7 for one item.
+    kinds = {plan.item: "object", plan.user: "object", plan.value: "float64", plan.timestamp: times}
+    columns = {column: kind for column, kind in kinds.items() if column is not None}
     try:
-        table = pd.read_csv(
+        return pd.read_csv(
             BytesIO(data),
             sep=separator.decode(),
             header=None,
             names=list(range(plan.n_fields)),
-            usecols=[plan.item, plan.user, *numbers],
-            # Not "category": it may take ids for numbers, and then 007 and 7 for one item.
-            dtype={plan.item: "object", plan.user: "object"} | dict.fromkeys(numbers, "float64"),
+            usecols=list(columns),
+            dtype=columns,
             engine="c",
             quoting=csv.QUOTE_NONE,
             na_filter=False,  # an item may be called NA
@@ -126,7 +137,6 @@ def _parse_block(block: Block, plan: _Plan) -> Chunk | None:
         )
     except (ValueError, OverflowError):  # not a number: the slower way will say where
         return None
-    return _chunk_of(table, plan)
 
 
 def _separated_by_a_byte(data: bytes, separator: bytes) -> tuple[bytes, bytes] | None:
@@ -175,15 +185,28 @@ def _is_regular(data: bytes, separator: bytes, n_fields: int) -> bool:
 def _chunk_of(table: pd.DataFrame, plan: _Plan) -> Chunk | None:
     items, users = (_factorized(table[column].to_numpy()) for column in (plan.item, plan.user))
     values = None if plan.value is None else table[plan.value].to_numpy()
-    times = None if plan.timestamp is None else table[plan.timestamp].to_numpy()
+    seconds = None if plan.timestamp is None else _seconds(table[plan.timestamp])
     if not all(map(str.strip, chain(items.names, users.names))):  # an empty id
         return None
     if values is not None and not np.isfinite(values).all():
         return None
-    if times is not None and not (np.abs(times) < _EXACT).all():
+    if seconds is None and plan.timestamp is not None:
         return None
-    seconds = None if times is None else np.floor(times).astype(np.int64)
     return Chunk(items, users, values, seconds)
+
+
+def _seconds(times: "pd.Series[Any]") -> NDArray[np.int64] | None:
+    """Return numbers or dates as whole seconds, None where they need more care."""
+    cells = times.to_numpy()
+    if cells.dtype == np.float64:
+        return np.floor(cells).astype(np.int64) if (np.abs(cells) < _EXACT).all() else None
+    if not all(cell[4:5] == cell[7:8] == "-" for cell in cells):  # 20200102 is a number
+        return None
+    try:
+        dates = pd.DatetimeIndex(pd.to_datetime(cells, format="ISO8601", utc=True))
+    except ValueError:
+        return None
+    return dates.floor("s").as_unit("s").asi8
 
 
 def _factorized(ids: NDArray[np.object_]) -> Ids:

@@ -90,8 +90,8 @@ def chunks_of(
         rows = [entry for raw in batch if (entry := read(raw)) is not None]
         items, users, values, times = zip(*rows, strict=True) if rows else ((), (), (), ())
         yield Chunk(
-            _numbered(items),
-            _numbered(users),
+            numbered(items),
+            numbered(users),
             None if columns.value is None else np.array(values, np.float64),
             None if columns.timestamp is None else np.array(times, np.int64),
         )
@@ -196,7 +196,8 @@ class _Reader:
         return found or 0
 
 
-def _numbered(ids: Iterable[str]) -> Ids:
+def numbered(ids: Iterable[str]) -> Ids:
+    """Number ids as they first appear."""
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault(name, len(numbers)) for name in ids]
     return Ids(np.array(codes, np.int32), list(numbers))

@@ -1,9 +1,16 @@
-"""JSON lines: one object per line."""
+"""JSON lines: one object per line.
+
+Interactions go block by block where all is as it should be, else line by line, which names
+the line of any fault.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from recdemo.dataset.entries import Chunk, Columns, RawEntry, chunks_of
+import numpy as np
+
+from recdemo.dataset.entries import Chunk, Columns, RawEntry, chunks_of, numbered
 from recdemo.dataset.faults import Fault, Kind, OnFault, shortened
 from recdemo.dataset.records import Block, numbered_lines
 
@@ -36,9 +43,54 @@ def read_json_chunks(
         shown = shortened(json.dumps(whole, ensure_ascii=False))
         on_fault(Fault(kind, name, line, f"{message}: {shown}"))
 
+    for block in blocks:
+        chunk = _chunk_of(block, columns)
+        if chunk is not None:
+            yield chunk
+        else:
+            yield from chunks_of(_entries([block], name, columns, on_fault), columns, tell)
+
+
+def _chunk_of(block: Block, columns: Columns) -> Chunk | None:
+    """Parse a block whose lines are all as they should be; None where one might not be."""
+    decode = json.JSONDecoder().decode
+    value, timestamp = columns.value, columns.timestamp
+    if b"\\u" in block.data:  # maybe half a surrogate pair
+        return None
+    try:
+        found = [decode(line) for line in block.data.decode().split("\n") if line]
+        items = [entry[columns.item] for entry in found]
+        users = [entry[columns.user] for entry in found]
+        values = None if value is None else [entry[value] for entry in found]
+        times = None if timestamp is None else [entry[timestamp] for entry in found]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return None
+    if not set(map(type, items)) | set(map(type, users)) <= {str, int}:  # bool is another type
+        return None
+    if values is not None and not set(map(type, values)) <= {int, float}:
+        return None
+    if times is not None and not set(map(type, times)) <= {int}:
+        return None
+    try:
+        chunk = Chunk(
+            numbered(map(str, items)),
+            numbered(map(str, users)),
+            None if values is None else np.array(values, np.float64),
+            None if times is None else np.array(times, np.int64),
+        )
+    except OverflowError:
+        return None
+    names = chain(chunk.items.names, chunk.users.names)
+    is_finite = chunk.values is None or bool(np.isfinite(chunk.values).all())
+    return chunk if is_finite and all(map(str.strip, names)) else None
+
+
+def _entries(
+    blocks: Iterable[Block], name: str, columns: Columns, on_fault: OnFault
+) -> Iterator[RawEntry]:
     value, timestamp = columns.value or "", columns.timestamp or ""
-    entries = (
-        RawEntry(
+    for line, found in read_objects(blocks, name, on_fault):
+        yield RawEntry(
             line,
             found.get(columns.item),
             found.get(columns.user),
@@ -46,9 +98,6 @@ def read_json_chunks(
             found.get(timestamp),
             found,
         )
-        for line, found in read_objects(blocks, name, on_fault)
-    )
-    return chunks_of(entries, columns, tell)
 
 
 def _parsed(text: str) -> dict[str, object] | str:
