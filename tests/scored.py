@@ -17,28 +17,26 @@ def row(label: str, recall: Sequence[float] | np.ndarray, k: int = 10, **other: 
     values = np.asarray(recall, float)
     both = np.column_stack([values / 2, values])
     scores = Scores(np.arange(len(values), dtype=np.int32), (1, k), both, both / 4)
-    return Row(
-        **{
-            "model": model,
-            "dimension": int(dimension),
-            "how": "native",
-            "text": "card",
-            "truth": "jaccard",
-            "protocol": "overlap",
-            "queries": len(values),
-            "without_vector": 0,
-            "recall": scores.means("recall"),
-            "ndcg": scores.means("ndcg"),
-            "interval": {},
-            "bytes_per_item": 4 * int(dimension),
-            "seconds": Seconds(0.0, 0.1, 0.5),
-            "cost_usd": 0.0,
-            "collection": f"c.{label}",
-            "fingerprint": label,
-            "scores": scores,
-        }
-        | other
-    )
+    values_of: dict[str, Any] = {
+        "model": model,
+        "dimension": int(dimension),
+        "how": "native",
+        "text": "card",
+        "truth": "jaccard",
+        "protocol": "overlap",
+        "queries": len(values),
+        "without_vector": 0,
+        "recall": scores.means("recall"),
+        "ndcg": scores.means("ndcg"),
+        "interval": {},
+        "bytes_per_item": 4 * int(dimension),
+        "seconds": Seconds(0.0, 0.1, 0.5),
+        "cost_usd": 0.0,
+        "collection": f"c.{label}",
+        "fingerprint": label,
+        "scores": scores,
+    }
+    return Row(**values_of | other)
 
 
 def run(*rows: Row, id: str = "r1", ks: Sequence[int] = (1, 10), **other: Any) -> Run:

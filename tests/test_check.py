@@ -23,7 +23,7 @@ def run_of(values, label_run=None) -> Run:
     return dataclasses.replace(run, rows=(row,), ks=(2,))
 
 
-def verdict(check: Check, run: Run | None = None, stored: Run | None = None):
+def verdict(check, run=None, stored=None):
     [found] = judge(run or evaluate("baseline:popularity"), [check], lambda name: stored)
     return found
 

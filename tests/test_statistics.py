@@ -87,7 +87,7 @@ def test_a_share_of_what_is_above_chance():
 def rbo(first: list[int], second: list[int], p: float = 0.9) -> float:
     width = max(len(first), len(second), 1)
     padded = [np.array([x + [-1] * (width - len(x))], np.int32) for x in (first, second)]
-    return float(rank_biased_overlap(*padded, p)[0])
+    return float(rank_biased_overlap(padded[0], padded[1], p)[0])
 
 
 def slow_rbo(first: list[int], second: list[int], p: float) -> float:
