@@ -164,8 +164,7 @@ def test_checks_hold_the_latest_run_to_a_file(tmp_path):
     done = recdemo("check", str(checks), home=tmp_path)
     assert [line[:6] for line in done.stdout.splitlines()] == ["ok    ", "ok    "]
     checks.write_text(
-        "[[check]]\nmodel = 'baseline:genre'\nat_least = 0.5\n"
-        "by = 'popularity'\nslice = '1-10'\n"
+        "[[check]]\nmodel = 'baseline:genre'\nat_least = 0.5\nby = 'popularity'\nslice = '1-10'\n"
     )
     done = recdemo("check", str(checks), home=tmp_path, code=3)
     assert done.stdout.startswith("missed baseline:genre@18 on synopsis, Recall@100 for popularity")
