@@ -10,31 +10,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from recdemo import __version__
-from recdemo.dataset import Dataset, bundled
-from recdemo.embedding import Embedder, ModelName, ModelSpec, open_embedder
+from recdemo.dataset import Dataset
+from recdemo.embedding import SILENT, Embedder, Listeners, ModelName, ModelSpec, open_embedder
+from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
 from recdemo.errors import EmbeddingError, RecdemoError
+from recdemo.facts import agreement, published_rows, truth_facts
 from recdemo.judging import Judged, Judging, Reopen
 from recdemo.loading import Loaded, ensure_collection
 from recdemo.protocols import Judge, Judgment, OneShot, Overlap
-from recdemo.runs import (
-    CeilingFacts,
-    DatasetFacts,
-    Published,
-    Row,
-    Run,
-    Seconds,
-    Skipped,
-    TruthFacts,
-    headline_of,
-    new_id,
-)
+from recdemo.runs import DatasetFacts, Row, Run, Seconds, Skipped, TruthFacts, new_id
 from recdemo.scoring.recall import Scores
 from recdemo.scoring.statistics import RESAMPLES, SEED, intervals
 from recdemo.slicing import slices_of
 from recdemo.store import VectorStore
 from recdemo.texts import Texts
-from recdemo.truth import Truth
-from recdemo.truth.files import find_ceiling
 
 RECORDED = ("numpy", "scipy", "scikit-learn", "qdrant-edge-py")
 ANY_TEXT = "any"  # of a row that reads no text, where a run has several texts
@@ -71,6 +60,7 @@ class Plan:
     ks: tuple[int, ...]
     must_run: bool = True  # False: a model of a suite that cannot run is listed as skipped
     by: tuple[str, ...] = ()  # slices: popularity, decade, or a field
+    embed: EmbedOptions = DEFAULT_EMBED_OPTIONS
     asked: Mapping[str, Any] = field(default_factory=dict)  # kept, to run the same again
 
 
@@ -82,12 +72,14 @@ def evaluate(
     watcher: Watcher | None = None,
     store_name: str = "embedded",
     reopen: Reopen | None = None,
+    listeners: Listeners = SILENT,
 ) -> Run:
     """Load, query and score every model of the plan; rows come best first.
 
     Args:
         judge: scores the collections; with several truths, rows are sorted by the first.
         reopen: opens the same store in another process, so that each processor can judge.
+        listeners: are told what happens while texts are embedded.
     """
     watcher = watcher or Quiet()
     waiting: list[_Waiting] = []
@@ -97,7 +89,7 @@ def evaluate(
         for i, (texts, name) in enumerate(pairs):
             watcher.row(str(name), i, len(pairs))
             try:
-                embedder = open_embedder(name, dataset, texts)
+                embedder = open_embedder(name, dataset, texts, plan.embed, listeners)
                 if embedder.spec.reads_text or texts is plan.texts[0]:
                     loaded = _loaded(dataset, store, texts, embedder, watcher)
                     watcher.step("querying", 0, judge.n_queries)
@@ -117,11 +109,18 @@ def evaluate(
                     raise
                 skipped.append(Skipped(str(row.name), str(error)))
     if not rows:
-        reasons = "; ".join(f"{row.model}: {row.reason}" for row in skipped)
-        raise RecdemoError(f"no model of the suite can run here: {reasons}")
+        raise RecdemoError(f"no model of the suite can run here: {_reasons(skipped)}")
     watcher.row("intervals", len(pairs), len(pairs))
     rows = [_with_slices(row, dataset, plan.by) for row in _with_intervals(rows)]
     return _run(dataset, plan, judge, rows, skipped, store_name)
+
+
+def _reasons(skipped: Sequence[Skipped]) -> str:
+    """Return each reason once, after the models that it holds for."""
+    models: dict[str, list[str]] = {}
+    for row in skipped:
+        models.setdefault(row.reason, []).append(row.model.partition("@")[0])
+    return "; ".join(f"{', '.join(dict.fromkeys(m))}: {reason}" for reason, m in models.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,7 +170,7 @@ def _describe(
         interval={},
         bytes_per_item=4 * spec.dimension,
         seconds=Seconds(loaded.embed_seconds, loaded.load_seconds, seconds),
-        cost_usd=0.0 if spec.provider in ("baseline", "bundled") else None,
+        cost_usd=loaded.cost,
         collection=loaded.info.name,
         fingerprint=loaded.info.fingerprint,
         prefix=spec.prefix,
@@ -216,7 +215,7 @@ def _run(
 ) -> Run:
     now = datetime.now(UTC)
     truths = judge.truths if isinstance(judge, Overlap) else ()
-    facts = {truth.overlap: _truth_facts(dataset, truth, plan.ks) for truth in truths}
+    facts = {truth.overlap: truth_facts(dataset, truth, plan.ks) for truth in truths}
     first = facts[truths[0].overlap] if truths else TruthFacts({}, None)
     run = Run(
         id=new_id(now),
@@ -231,7 +230,7 @@ def _run(
         ceiling=first.ceiling,
         rows=tuple(rows),
         skipped=tuple(skipped),
-        published=_published(dataset, truths, plan.ks),
+        published=published_rows(dataset, truths, plan.ks),
         truths=facts,
         one_shot=judge.facts() if isinstance(judge, OneShot) else {},
         settings={**plan.asked, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
@@ -239,7 +238,7 @@ def _run(
         hashes={f"texts {texts.name}": texts.hash for texts in plan.texts}
         | {f"truth {truth.overlap}": truth.hash() for truth in truths},
     )
-    tau = _tau(rows, list(facts), run.headline) if len(facts) > 1 else {}
+    tau = agreement(rows, list(facts), run.headline) if len(facts) > 1 else {}
     return replace(run, rows=_sorted(run, list(facts)), tau=tau)
 
 
@@ -251,45 +250,3 @@ def _sorted(run: Run, overlaps: Sequence[str]) -> tuple[Row, ...]:
         return order, row.protocol, -run.score(row)
 
     return tuple(sorted(run.rows, key=place))
-
-
-def _truth_facts(dataset: Dataset, truth: Truth, ks: Sequence[int]) -> TruthFacts:
-    chance = {k: k / (truth.n_rated - 1) for k in ks}
-    ceiling = find_ceiling(dataset, truth.overlap, headline_of(ks))
-    if ceiling is None:
-        return TruthFacts(chance, None)
-    return TruthFacts(chance, CeilingFacts(ceiling.k, ceiling.lower, ceiling.upper, ceiling.seeds))
-
-
-def _tau(rows: Sequence[Row], overlaps: Sequence[str], k: int) -> dict[str, float]:
-    """Return Kendall's tau-b between the orders of the models that each two truths give."""
-    from scipy.stats import kendalltau  # half a second to import, for a line that few ask for
-
-    found = {}
-    for i, a in enumerate(overlaps):
-        for b in overlaps[i + 1 :]:
-            mine, other = (
-                {(row.label, row.text): row.recall[k] for row in rows if row.truth == overlap}
-                for overlap in (a, b)
-            )
-            both = sorted(set(mine) & set(other))
-            if len(both) > 1:
-                tau = kendalltau([mine[key] for key in both], [other[key] for key in both])
-                found[f"{a}/{b}"] = float(tau.statistic)
-    return found
-
-
-def _published(
-    dataset: Dataset, truths: Sequence[Truth], ks: Sequence[int]
-) -> tuple[Published, ...]:
-    """Return the study's rows where they can be set beside ours: same items, truth and K."""
-    if dataset.name != bundled.NAME or 100 not in ks:
-        return ()
-    if not truths or truths[0].overlap != "jaccard":
-        return ()
-    if dataset.n_interactions != bundled.open_bundled().n_interactions:
-        return ()  # filtered
-    rows = sorted(bundled.read_published(), key=lambda row: -row.recall_at_100)
-    return tuple(
-        Published(row.model, row.dimension, {100: row.recall_at_100}, row.source) for row in rows
-    )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+import numpy as np
+
 from recdemo import __version__
 from recdemo.dataset import Dataset
 from recdemo.embedding import Embedder, ModelSpec
@@ -28,6 +30,7 @@ class Loaded:
     embed_seconds: float | None  # None: the collection was there already
     load_seconds: float | None
     tokens: int = 0
+    cost: float | None = 0.0  # US dollars paid; None: not known
 
 
 def describe_collection(dataset: Dataset, texts: Texts, spec: ModelSpec) -> CollectionInfo:
@@ -44,6 +47,7 @@ def describe_collection(dataset: Dataset, texts: Texts, spec: ModelSpec) -> Coll
         spec.revision,
         spec.dimension,
         spec.how,
+        *([spec.rule] if spec.rule else []),
     ]
     fingerprint = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     parts = (dataset.name, texts.name, f"{spec.provider}-{spec.name}", str(spec.dimension))
@@ -56,7 +60,7 @@ def describe_collection(dataset: Dataset, texts: Texts, spec: ModelSpec) -> Coll
         prefix=spec.prefix,
         dimension=spec.dimension,
         how=spec.how,
-        count=len(dataset),
+        count=len(dataset) - texts.n_blank if spec.reads_text else len(dataset),
         n_items=len(dataset),
         fingerprint=fingerprint,
         texts_hash=texts.hash,
@@ -89,7 +93,7 @@ def ensure_collection(
     if not stream.used:
         return Loaded(info, None, None)
     took = time.perf_counter() - started
-    return Loaded(info, stream.seconds, took - stream.seconds, stream.tokens)
+    return Loaded(info, stream.seconds, took - stream.seconds, stream.tokens, stream.cost)
 
 
 class _Stream:
@@ -100,9 +104,12 @@ class _Stream:
     ) -> None:
         self._embedder, self._dataset, self._texts = embedder, dataset, texts
         self._on_progress = on_progress
+        skips = embedder.spec.reads_text
+        self._has_vector = np.array([bool(text) or not skips for text in texts.values])
         self.used = False
         self.seconds = 0.0  # inside the embedder
         self.tokens = 0
+        self.cost: float | None = 0.0  # US dollars; None: not known
 
     def batches(self) -> Iterator[Batch]:
         self.used = True
@@ -115,12 +122,15 @@ class _Stream:
             if answer is None:
                 return
             self.tokens += answer.tokens
-            for start in range(0, len(answer.positions), BATCH_ROWS):
-                part = slice(start, start + BATCH_ROWS)
+            known = self.cost is not None and answer.cost is not None
+            self.cost = (self.cost or 0) + (answer.cost or 0) if known else None
+            kept = np.flatnonzero(self._has_vector[answer.positions])
+            for start in range(0, len(kept), BATCH_ROWS):
+                part = kept[start : start + BATCH_ROWS]
                 rows: IntArray = answer.positions[part].astype("int32")
                 yield Batch(rows, answer.vectors[part], self._payloads(rows))
                 done += len(rows)
-                self._on_progress(done, len(self._dataset))
+                self._on_progress(done, int(self._has_vector.sum()))
 
     def _payloads(self, rows: IntArray) -> tuple[dict[str, str], ...]:
         item_ids = self._dataset.catalog.item_ids

@@ -11,7 +11,9 @@ from typing import Any
 from recdemo import benchmark
 from recdemo.dataset import DEFAULT, Dataset, open_dataset
 from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
-from recdemo.embedding import parse_models
+from recdemo.embedding import Listeners, parse_models
+from recdemo.embedding.estimates import can_cost, check_cost, estimate
+from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
 from recdemo.errors import DatasetError, StoreError
 from recdemo.judging import Reopen
 from recdemo.one_shot import prepare
@@ -20,7 +22,7 @@ from recdemo.runs import Run
 from recdemo.scoring.oneshot import Ties
 from recdemo.slicing import check_by
 from recdemo.store import VectorStore
-from recdemo.suites import suite_models, usable_ks
+from recdemo.suites import Suite, open_suite, usable_ks
 from recdemo.texts import fill, portable, text_names
 from recdemo.truth import OVERLAPS
 from recdemo.truth.files import find_truth
@@ -43,13 +45,25 @@ class Request:
     shots: int = 1  # of the one-shot protocol: items that the next one is held against
     ties: Ties = "expected"  # of the one-shot protocol
     read: ReadOptions = DEFAULT_OPTIONS  # columns and filters
+    embed: EmbedOptions = DEFAULT_EMBED_OPTIONS
 
     def as_settings(self) -> dict[str, Any]:
         """Return plain values for a run file; paths are made absolute."""
-        path = Path(self.dataset)
+        path, suite = Path(self.dataset), self.suite
         where = str(path.resolve()) if self.dataset != DEFAULT and path.exists() else self.dataset
-        read, text = self.read.as_settings(), portable(self.text)
-        return asdict(self) | {"dataset": where, "text": text, "read": read}
+        return asdict(self) | {
+            "dataset": where,
+            "suite": str(Path(suite).resolve()) if suite.endswith(".toml") else suite,
+            "text": portable(self.text),
+            "read": self.read.as_settings(),
+            "embed": self.embed.as_settings(),
+        }
+
+    def open_suite(self) -> Suite:
+        """Return the models that are named, or the suite."""
+        if self.models:
+            return Suite(tuple(name for model in self.models for name in parse_models(model)))
+        return open_suite(self.suite)
 
 
 def from_settings(settings: Mapping[str, Any]) -> Request:
@@ -62,6 +76,7 @@ def from_settings(settings: Mapping[str, Any]) -> Request:
             if name in known
         }
         values["read"] = ReadOptions.from_settings(values.get("read", {}))
+        values["embed"] = EmbedOptions(**values.get("embed", {}))
         return Request(**values)
     except (TypeError, AttributeError) as error:
         raise StoreError("the run does not say how it was made") from error
@@ -84,26 +99,48 @@ def carry_out(
     watcher = watcher or benchmark.Quiet()
     data = dataset or open_dataset(request.dataset, request.read)
     data.require_interactions()
-    wanted = text_names(request.text, data.catalog)
-    texts = tuple(fill(data.catalog, name, data.options) for name in wanted)
+    suite = request.open_suite()
+    options = suite.options(request.embed)
+    wanted = text_names(request.text or suite.text, data.catalog)
+    skip = options.on_empty == "skip"
+    texts = tuple(fill(data.catalog, name, data.options, skip) for name in wanted)
     for note in (*data.notes, *(note for text in texts for note in text.notes)):
         on_notice(note)
     check_by(data, request.by)
-    names = tuple(name for model in request.models for name in parse_models(model))
     judge = _judge(request, data, watcher)
     plan = benchmark.Plan(
-        models=names or suite_models(request.suite),
+        models=suite.models,
         texts=texts,
         ks=judge.ks,
-        must_run=bool(names),
+        must_run=bool(request.models),
         by=request.by,
+        embed=options,
         asked=request.as_settings(),
     )
-    run = benchmark.evaluate(data, store, plan, judge, watcher, store_name, reopen)
+    if options.max_cost is not None:
+        paid = plan.models if plan.must_run else tuple(filter(can_cost, plan.models))
+        check_cost(estimate(paid, texts, options), options.max_cost)
+    listeners = _listeners(watcher, on_notice)
+    run = benchmark.evaluate(data, store, plan, judge, watcher, store_name, reopen, listeners)
     if request.user_bootstrap and isinstance(judge, Overlap):
         resample = _step(watcher, "user bootstrap")
         run = with_user_bootstrap(run, data, store, judge.truths, request.user_bootstrap, resample)
     return run
+
+
+def _listeners(watcher: benchmark.Watcher, on_notice: Callable[[str], None]) -> Listeners:
+    """Return who is told of what happens in embedding; of one thing once, not per dimension."""
+    told: set[str] = set()
+
+    def once(message: str) -> None:
+        if message not in told:
+            told.add(message)
+            on_notice(message)
+
+    def wait(reason: str, seconds: float) -> None:
+        on_notice(f"waiting {seconds:.0f} s: {reason}")
+
+    return Listeners(once, wait, _step(watcher, "pulling"))
 
 
 def _judge(request: Request, data: Dataset, watcher: benchmark.Watcher) -> Judge:

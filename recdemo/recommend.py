@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recdemo.dataset import Dataset
-from recdemo.embedding import ModelName, open_embedder, parse_model
+from recdemo.embedding import SILENT, Listeners, ModelName, open_embedder, parse_model
+from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
 from recdemo.errors import EmbeddingError
 from recdemo.loading import Progress, ensure_collection
 from recdemo.neighbors import nearest
@@ -59,6 +60,8 @@ def recommend(
     k: int,
     truth: Truth | None = None,
     on_progress: Progress = lambda done, total: None,
+    options: EmbedOptions = DEFAULT_EMBED_OPTIONS,
+    listeners: Listeners = SILENT,
 ) -> Opinion:
     """Return the *k* items nearest to *row*; all items of the catalog may be recommended.
 
@@ -67,7 +70,7 @@ def recommend(
     Args:
         truth: the truth lists for the marks; None where there are none.
     """
-    embedder = open_embedder(name, dataset, texts)
+    embedder = open_embedder(name, dataset, texts, options, listeners)
     loaded = ensure_collection(store, dataset, texts, embedder, on_progress)
     found = nearest(store, loaded.info.name, np.array([row], np.int32), min(k, len(dataset)))
     relevant = set() if truth is None else set(truth.neighbors[row].tolist()) - {-1}

@@ -36,15 +36,25 @@ class Texts:
     unknown: tuple[str, ...] = ()  # item ids in a file of texts that the catalog does not have
 
     @property
+    def n_blank(self) -> int:
+        """How many items have no text, and so no vector of a model that reads it."""
+        return self.values.count("")
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What of a file was left out, in sentences."""
-        if not self.unknown:
-            return ()
-        count = len(self.unknown)
-        return (
-            f"{count:,} texts of {self.name!r} are left out, since the catalog does not have "
-            f"their items (item_id {_some(self.unknown)})",
-        )
+        """What was left out, in sentences."""
+        found = []
+        if self.unknown:
+            found.append(
+                f"{len(self.unknown):,} texts of {self.name!r} are left out, since the catalog "
+                f"does not have their items (item_id {_some(self.unknown)})"
+            )
+        if self.n_blank:
+            found.append(
+                f"{self.n_blank:,} of {len(self.values):,} items have no text {self.name!r}, so "
+                "no vector of models that read it; as queries they score 0"
+            )
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +126,27 @@ def one_text_name(option: str | None, catalog: Catalog) -> str:
     return names[0]
 
 
-def fill(catalog: Catalog, name: str, read: ReadOptions = DEFAULT_OPTIONS) -> Texts:
+def fill(
+    catalog: Catalog, name: str, read: ReadOptions = DEFAULT_OPTIONS, skip_blank: bool = False
+) -> Texts:
     """Return the text of every item: a named text or a template filled, or a file joined.
 
     Items of whose text nothing remains are a `DatasetError`; so is what `draft` refuses.
+
+    Args:
+        skip_blank: leave such items without a text, as the notes then say.
     """
     texts = draft(catalog, name, read)
     blank = [catalog.item_ids[row] for row, text in enumerate(texts.values) if not text]
-    if blank:
-        items = f"{len(blank):,} of {len(catalog):,} items (item_id {_some(blank)})"
-        if _is_file(name):
-            raise DatasetError(f"{name} has no text for {items}; add them")
-        raise DatasetError(
-            f"nothing remains of the text {name!r} for {items}; use a template with more fields"
-        )
-    return texts
+    if not blank or (skip_blank and len(blank) < len(catalog)):
+        return texts
+    items = f"{len(blank):,} of {len(catalog):,} items (item_id {_some(blank)})"
+    if _is_file(name):
+        raise DatasetError(f"{name} has no text for {items}; add them, or use --on-empty skip")
+    raise DatasetError(
+        f"nothing remains of the text {name!r} for {items}; use a template with more fields, or "
+        "--on-empty skip"
+    )
 
 
 def draft(catalog: Catalog, name: str, read: ReadOptions = DEFAULT_OPTIONS) -> Texts:

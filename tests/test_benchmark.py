@@ -59,11 +59,11 @@ def test_default_ks_are_those_that_fit_the_catalog():
 
 
 def test_the_offline_suite_names_what_it_is_made_of():
-    names = [str(name) for name in suites.suite_models("offline")]
+    names = [str(name) for name in suites.open_suite("offline").models]
     assert len(names) == 12
     assert "bundled:all-minilm-l6-v2@64" in names
     with pytest.raises(EmbeddingError, match="unknown suite 'nope'; expected offline"):
-        suites.suite_models("nope")
+        suites.open_suite("nope")
 
 
 def test_a_run_is_kept_with_its_values_per_query(tmp_path, monkeypatch):

@@ -51,7 +51,9 @@ def test_items_without_a_text_are_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     with pytest.raises(DatasetError) as error:
         joined(path, 'item_id,text\ni1,A bee.\ni2," "\n')
-    assert str(error.value) == (f"{path} has no text for 2 of 3 items (item_id i0, i2); add them")
+    assert str(error.value) == (
+        f"{path} has no text for 2 of 3 items (item_id i0, i2); add them, or use --on-empty skip"
+    )
 
 
 @pytest.mark.parametrize(

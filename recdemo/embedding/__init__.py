@@ -1,7 +1,7 @@
 """Models: how they are named, what an embedder is, and how one is opened."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, TypeAlias, cast
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recdemo.dataset import Dataset
+from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
 from recdemo.errors import EmbeddingError
 from recdemo.texts import Texts
 
@@ -17,6 +18,7 @@ FloatArray: TypeAlias = NDArray[np.float32]
 
 # Provider -> module with ``connect(name, dataset, texts) -> Embedder``.
 _MODULES = {"baseline": "baseline", "bundled": "bundled"}
+SERVED = ("openai", "dashscope", "ollama", "local")  # asked text by text, and cached
 
 _MODEL = re.compile(r"(?P<provider>[a-z][a-z0-9-]*):(?P<name>[^@\s]+)(@(?P<dimensions>[^@]+))?")
 
@@ -44,6 +46,7 @@ class ModelSpec:
     how: str = "native"  # native, api, matryoshka or truncated
     prefix: str = ""  # put before every text
     revision: str = ""  # digest, seed, hash of fields read, library version, base URL
+    rule: str = ""  # what becomes of texts beyond the context; "": there are none
     reads_text: bool = True  # False: a baseline that looks at other fields or at behavior
     note: str = ""  # what a reader of the table must know, "looks at behavior" say
 
@@ -63,6 +66,19 @@ class Embedded:
     positions: NDArray[np.int64]  # (b,) positions in the texts that were asked for
     vectors: FloatArray  # (b, dimension)
     tokens: int = 0  # used, as the service counts them
+    cost: float | None = 0.0  # US dollars paid for them; None: not known
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told what happens while texts are embedded; nobody by default."""
+
+    on_notice: Callable[[str], None] = lambda message: None  # what a person should know
+    on_wait: Callable[[str, float], None] = lambda reason, seconds: None
+    on_pull: Callable[[int, int], None] = lambda done, total: None  # bytes of a model
+
+
+SILENT = Listeners()
 
 
 class Embedder(Protocol):
@@ -76,8 +92,8 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Iterator[Embedded]:
         """Yield vectors as answers arrive, in any order, ``(b, dimension)`` float32.
 
-        The texts are those of the whole catalog in row order for a baseline or a bundled
-        model, and only the missing ones for a model behind the cache.
+        The texts are those of the whole catalog in row order. A blank one has no vector of
+        a service or a local model; a baseline may give it one, which nobody should use.
         """
         ...
 
@@ -113,10 +129,20 @@ def _dimension(part: str, model: str) -> int:
     return int(part)
 
 
-def open_embedder(name: ModelName, dataset: Dataset, texts: Texts) -> Embedder:
+def open_embedder(
+    name: ModelName,
+    dataset: Dataset,
+    texts: Texts,
+    options: EmbedOptions = DEFAULT_EMBED_OPTIONS,
+    listeners: Listeners = SILENT,
+) -> Embedder:
     """Open the embedder of *name* for the items of *dataset*, importing only what it needs."""
+    if name.provider in SERVED:
+        from recdemo.embedding import served
+
+        return served.connect(name, dataset, texts, options, listeners)
     if name.provider not in _MODULES:
-        known = ", ".join(sorted(_MODULES))
+        known = ", ".join(sorted([*_MODULES, *SERVED]))
         raise EmbeddingError(
             f"unknown model {str(name)!r}: expected PROVIDER:NAME with a provider in {known}"
         )
