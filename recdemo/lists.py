@@ -19,7 +19,7 @@ IN_TRUTH = "✓"
 ONLY_HERE = "+"
 
 _FIELDS = ("title", "year", "directors", "genres")
-_HEADS = {"title": "Movie", "year": "Year", "directors": "Director", "genres": "Genre"}
+_HEADS = {"year": "Year", "directors": "Director", "genres": "Genre"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ def heading(lists: Lists) -> str:
     """Say which item the lists are for."""
     catalog, row = lists.dataset.catalog, lists.row
     parts = [catalog.text(row, "directors"), catalog.text(row, "genres")]
-    parts.append(f"{lists.dataset.counts[row]:,} raters")
+    parts.append(f"{lists.dataset.counts[row]:,} users")
     return f"{catalog.label(row)} · " + " · ".join(part for part in parts if part)
 
 
@@ -80,7 +80,7 @@ def _table(lists: Lists, opinion: Opinion) -> Table:
     result.add_column("#", justify="right", no_wrap=True)
     result.add_column("", no_wrap=True)
     for field in shown:
-        result.add_column(_HEADS[field], no_wrap=field == "year", overflow="fold")
+        result.add_column(_head(lists.dataset, field), no_wrap=field == "year", overflow="fold")
     result.add_column("d", justify="right", no_wrap=True)
     for item in opinion.items:
         cells = [str(item.rank), mark(item, len(lists.opinions) == 2)]
@@ -92,6 +92,10 @@ def _table(lists: Lists, opinion: Opinion) -> Table:
 def _fields(dataset: Dataset) -> list[str]:
     known = [field for field in _FIELDS if field in dataset.catalog.fields]
     return known if "title" in known else ["title", *known]
+
+
+def _head(dataset: Dataset, field: str) -> str:
+    return dataset.item_word if field == "title" else _HEADS[field]
 
 
 def _cell(dataset: Dataset, row: int, field: str) -> str:
@@ -141,7 +145,7 @@ def as_markdown(lists: Lists) -> str:
     shown = _fields(lists.dataset)
     parts = [f"**{heading(lists)}**"]
     for opinion in lists.opinions:
-        rows = [["#", "", *(_HEADS[field] for field in shown), "d"]]
+        rows = [["#", "", *(_head(lists.dataset, field) for field in shown), "d"]]
         rows.append(["---:", "---", *("---" for _ in shown), "---:"])
         for item in opinion.items:
             cells = [_cell(lists.dataset, item.row, f).replace("|", "\\|") for f in shown]

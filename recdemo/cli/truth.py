@@ -88,20 +88,22 @@ def _list(data: "Dataset", truth: "Truth", row: int) -> "Table":
     from rich.text import Text
 
     table = Table(title=Text(f"Largest {truth.overlap} overlap of users with {_name(data, row)}"))
-    for column in ("#", "Movie", "Year", "Genre", truth.overlap.capitalize(), "Raters"):
+    known = [field for field in ("year", "genres") if field in data.catalog.fields]
+    heads = [{"year": "Year", "genres": "Genre"}[field] for field in known]
+    for column in ("#", data.item_word, *heads, truth.overlap.capitalize(), "Users"):
         table.add_column(column)
     for rank, (other, value) in enumerate(
         zip(truth.neighbors[row].tolist(), truth.overlaps[row].tolist(), strict=True), 1
     ):
         if other >= 0:
-            fields = (data.catalog.text(other, field) for field in ("year", "genres"))
+            fields = (data.catalog.text(other, field) for field in known)
             cells = (data.catalog.title(other), *fields, f"{value:.4f}", f"{data.counts[other]:,}")
             table.add_row(str(rank), *map(Text, cells))
     return table
 
 
 def _name(data: "Dataset", row: int) -> str:
-    return f"{data.catalog.label(row)}, {data.counts[row]:,} raters"
+    return f"{data.catalog.label(row)}, {data.counts[row]:,} users"
 
 
 def _summary(data: "Dataset", truth: "Truth") -> "Table":

@@ -36,6 +36,11 @@ class Dataset:
         return self.catalog.name
 
     @property
+    def item_word(self) -> str:
+        """What a person calls an item, as the head of a column."""
+        return "Movie" if self.terms else "Item"  # only MovieLens comes with terms
+
+    @property
     def n_rated(self) -> int:
         """The number of items with an interaction."""
         return int((self.counts > 0).sum())
