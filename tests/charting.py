@@ -1,12 +1,13 @@
 """Runs with invented numbers, for tests of charts and reports."""
 
 from dataclasses import replace
+from typing import Any
 
 from recdemo.runs import CeilingFacts, DatasetFacts, Published, Row, Run, Seconds
 
 
 def row(model: str, dimension: int, recall: float, **fields) -> Row:
-    values = {
+    values: dict[str, Any] = {
         "how": "native",
         "text": "synopsis",
         "truth": "jaccard",

@@ -5,8 +5,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from recdemo.errors import DatasetError
+from recdemo.cli import app
+from recdemo.errors import DatasetError, StoreError
 from recdemo.examples import Examples, best_rows, check_same, find_examples, known_items
 from recdemo.html_report import as_html
 from recdemo.runs import Skipped, Slice
@@ -15,7 +17,6 @@ from tests import tiny
 from tests.charting import row, run, study
 from tests.evaluating import evaluate
 from tests.fakes import MemoryStore
-from tests.test_cli import recdemo
 
 NOTHING = Examples(None)
 
@@ -258,24 +259,38 @@ def test_a_run_of_one_row_without_intervals_is_a_page():
     assert "0.8333" in page.text
 
 
-def test_the_command_writes_every_format(tmp_path):
-    home = tmp_path / "home"
-    recdemo("evaluate", "baseline:genre-year", "--k", "5", home=home)
-    page = tmp_path / "report.html"
-    recdemo("report", "--output", str(page), home=home)
-    text = Page(page.read_bytes()).text
+@pytest.fixture
+def recdemo(home):
+    def call(*arguments: str):
+        return CliRunner().invoke(app, arguments)
+
+    assert call("evaluate", "baseline:genre-year", "--k", "5").exit_code == 0
+    return call
+
+
+def test_the_command_writes_a_page_or_text_by_the_ending_of_the_file(recdemo, tmp_path):
+    assert recdemo("report", "--output", str(tmp_path / "r.html")).exit_code == 0
+    text = Page((tmp_path / "r.html").read_bytes()).text
     assert "baseline:genre-year@19" in text
     assert "Star Wars: Episode IV" in text
-    assert recdemo("report", "--format", "csv", home=home).stdout.startswith("model,dimension")
-    recdemo("report", "latest", "--output", str(tmp_path / "r.md"), home=home)
+    recdemo("report", "latest", "--output", str(tmp_path / "r.md"))
     assert "| baseline:genre-year |" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert recdemo("report", "--format", "csv").stdout.startswith("model,dimension")
+    assert json.loads(recdemo("report", "--format", "json").stdout)["ks"] == [5]
+
+
+def test_the_command_writes_a_folder_of_trec_files(recdemo, tmp_path):
     folder = tmp_path / "trec"
-    recdemo("report", "--format", "trec", "--output", str(folder), home=home)
+    assert recdemo("report", "--format", "trec", "--output", str(folder)).exit_code == 0
     names = ["README.txt", "baseline-genre-year@19.run", "qrels.txt"]
     assert sorted(path.name for path in folder.iterdir()) == names
     assert len(np.loadtxt(folder / "qrels.txt", dtype=str)) == 3706 * 5
-    recdemo("report", "--format", "trec", home=home, code=2)
-    again = recdemo("report", "--format", "trec", "--output", str(folder), home=home, code=1)
-    assert "it is not empty" in again.stderr
-    moved = recdemo("report", "--dataset", str(tmp_path), home=home).stdout
-    assert "The example lists are left out" in Page(moved.encode()).text
+    assert recdemo("report", "--format", "trec").exit_code == 2  # no folder named
+    again = recdemo("report", "--format", "trec", "--output", str(folder))
+    assert isinstance(again.exception, StoreError)
+
+
+def test_a_report_is_written_without_lists_where_the_data_set_is_gone(recdemo, tmp_path):
+    page = Page(recdemo("report", "--dataset", str(tmp_path / "moved")).stdout_bytes)
+    assert "The example lists are left out" in page.text
+    assert "baseline:genre-year" in page.text
