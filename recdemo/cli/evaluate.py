@@ -60,6 +60,9 @@ def evaluate(
     store: StoreOption = "embedded",
     format: Annotated[RunFormat, typer.Option("--format")] = RunFormat.TABLE,
     output: OutputOption = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Also draw a chart: FILE.svg, .png or .html.")
+    ] = None,
     fail_below: Annotated[
         float | None,
         typer.Option(help="Exit 3 if a named model, or a suite's model, scores less than this."),
@@ -68,10 +71,12 @@ def evaluate(
     read: "ReadOptions",
 ) -> None:
     """Measure how much of the truth each model recovers, and print the table."""
+    from recdemo.charts import write_chart
     from recdemo.plans import Request
     from recdemo.runs.files import write_run
 
     check_output(output)
+    _check_chart(chart)
     request = Request(
         models=tuple(models or ()),
         suite=suite,
@@ -90,10 +95,21 @@ def evaluate(
     run = run_request(request if earlier is None else _request_of(earlier), store)
     write_run(run)
     _print(run, format, output)
+    if chart is not None:
+        write_chart(run, chart)
     if earlier is not None:
         _compare_with(earlier, run)
     if fail_below is not None:
         _hold_to(run, fail_below)
+
+
+def _check_chart(chart: Path | None) -> None:
+    """Refuse a chart that cannot be drawn before the work begins."""
+    if chart is not None:
+        from recdemo.charts.saving import check_ending
+
+        check_ending(chart)
+        check_output(chart)
 
 
 def run_request(request: "Request", location: str) -> "Run":
