@@ -98,6 +98,12 @@ def reply(status: int, value: object, **headers: str) -> Answer:
     return Answer(status, json.dumps(value).encode(), named)
 
 
+def error_answer(status: int, message: str, code: str | None = None, **headers: str) -> Answer:
+    """Answer as OpenAI does when it refuses."""
+    body = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    return reply(status, {"error": body}, **headers)
+
+
 def count_words(text: str) -> int:
     return len(text.split())
 

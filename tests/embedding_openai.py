@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.embedding_faults import Answer, Fault, Received, ServedModel, count_words, reply, spoil
+from tests.embedding_faults import (
+    Answer,
+    Fault,
+    Received,
+    ServedModel,
+    count_words,
+    error_answer,
+    reply,
+    spoil,
+)
 
 if TYPE_CHECKING:
     from tests.embedding_server import EmbeddingServer
@@ -14,11 +23,6 @@ if TYPE_CHECKING:
 TEXTS = {"/v1/embeddings": 2048, "/compatible-mode/v1/embeddings": 10}  # per request
 TOKENS = 300_000  # per request
 BYTES = 5 * 2**20  # per request, a rule of recdemo's own
-
-
-def error(status: int, message: str, code: str | None = None, **headers: str) -> Answer:
-    body = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
-    return reply(status, {"error": body}, **headers)
 
 
 def models(server: "EmbeddingServer") -> Answer:
@@ -67,19 +71,19 @@ def _fail(server: "EmbeddingServer", fault: Fault | None) -> Answer | None:
         return None
     if fault.kind == "rate limit":
         after = {} if fault.seconds is None else {"retry_after": f"{fault.seconds:g}"}
-        return error(429, "Rate limit reached for requests", "rate_limit_exceeded", **after)
+        return error_answer(429, "Rate limit reached for requests", "rate_limit_exceeded", **after)
     if fault.kind in ("hang", "slow"):
         server.released.wait(fault.seconds)
         return Answer(0, b"") if fault.kind == "hang" else None
     if fault.kind == "too much":
         code = "max_tokens_per_request"
-        return error(400, "Requested 673477 tokens, max 300000 tokens per request", code)
+        return error_answer(400, "Requested 673477 tokens, max 300000 tokens per request", code)
     page = b"<!doctype html><html><body>Welcome to the gateway</body></html>"
     answers = {
-        "quota": error(429, "You exceeded your current quota, please check your plan and "
+        "quota": error_answer(429, "You exceeded your current quota, please check your plan and "
                        "billing details.", "insufficient_quota"),
-        "server error": error(500, "The server had an error while processing your request."),
-        "overloaded": error(503, "The engine is currently overloaded."),
+        "server error": error_answer(500, "The server had an error while processing your request."),
+        "overloaded": error_answer(503, "The engine is currently overloaded."),
         "drop": Answer(0, b""),
         "nul bytes": Answer(200, b"\0" * 100),
         "web page": Answer(200, page, {"content-type": "text/html; charset=utf-8"}),
@@ -94,10 +98,12 @@ def _refuse(server: "EmbeddingServer", received: Received) -> Answer | None:
     bearer = {name.lower(): value for name, value in given.items()}.get("authorization", "")
     if server.key is not None and bearer != f"Bearer {server.key}":
         wrong = bearer.removeprefix("Bearer ")
-        return error(401, f"Incorrect API key provided: {wrong}.", "invalid_api_key")
+        return error_answer(401, f"Incorrect API key provided: {wrong}.", "invalid_api_key")
     model = server.model(body.get("model", ""))
     if model is None:
-        return error(404, f"The model `{body.get('model')}` does not exist", "model_not_found")
+        return error_answer(
+            404, f"The model `{body.get('model')}` does not exist", "model_not_found"
+        )
     if body.get("encoding_format") != "float":
         server.violate("encoding_format is not 'float'")
     if received.bytes > BYTES:
@@ -105,11 +111,11 @@ def _refuse(server: "EmbeddingServer", received: Received) -> Answer | None:
     if "dimensions" in body:
         if body["dimensions"] is None:
             server.violate("dimensions is null")
-            return error(400, "None is not of type 'integer' - 'dimensions'")
+            return error_answer(400, "None is not of type 'integer' - 'dimensions'")
         if not model.shortens:
-            return error(400, "This model does not support specifying dimensions.")
+            return error_answer(400, "This model does not support specifying dimensions.")
         if not 1 <= body["dimensions"] <= model.dimension:
-            return error(400, f"Invalid value for 'dimensions' = {body['dimensions']}. "
+            return error_answer(400, f"Invalid value for 'dimensions' = {body['dimensions']}. "
                          f"Must be less than or equal to {model.dimension}.")  # fmt: skip
     return _refuse_texts(server, received, model)
 
@@ -122,24 +128,26 @@ def _refuse_texts(
     dashscope = "compatible-mode" in received.path
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         server.violate("input is not a list of texts")
-        return error(400, "contents is neither str nor list of str.: input.contents")
+        return error_answer(400, "contents is neither str nor list of str.: input.contents")
     if not given or not all(text.strip() for text in given):
         server.violate("a blank text, or none")
-        return error(400, "'$.input' is invalid. Please check the API reference")
+        return error_answer(400, "'$.input' is invalid. Please check the API reference")
     if len(given) > most:
         server.violate(f"{len(given)} texts in a request")
         if dashscope:
-            return error(400, f"batch size is invalid, it should not be larger than {most}.: "
-                         "input.contents", "InvalidParameter")  # fmt: skip
-        return error(400, f"Invalid 'input': array too long, expected at most {most}.")
+            words = f"batch size is invalid, it should not be larger than {most}.: input.contents"
+            return error_answer(400, words, "InvalidParameter")
+        return error_answer(400, f"Invalid 'input': array too long, expected at most {most}.")
     if received.tokens > TOKENS:
         server.violate(f"{received.tokens} tokens in a request")
-        return error(400, f"Requested {received.tokens} tokens, max {TOKENS} tokens per request",
-                     "max_tokens_per_request")  # fmt: skip
+        words = f"Requested {received.tokens} tokens, max {TOKENS} tokens per request"
+        return error_answer(400, words, "max_tokens_per_request")
     longest = max(count_words(text) for text in given)
     if longest > context:
         if dashscope:
-            return error(400, f"Range of input length should be [1, {context}]", "InvalidParameter")
-        return error(400, f"This model's maximum context length is {context} tokens, however you "
-                     f"requested {longest} tokens")  # fmt: skip
+            return error_answer(
+                400, f"Range of input length should be [1, {context}]", "InvalidParameter"
+            )
+        words = f"This model's maximum context length is {context} tokens, however you requested"
+        return error_answer(400, f"{words} {longest} tokens")
     return None

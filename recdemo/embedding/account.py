@@ -1,8 +1,9 @@
 """Whom a service is asked as: its address and key, from the settings, and what to say of them."""
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from pydantic import SecretStr
 
@@ -32,9 +33,9 @@ class Account:
     """A provider, or a server that speaks like it, with the key to use there."""
 
     provider: Provider
-    url: SecretStr  # the base URL; may hold a password
-    address: str  # the same for people and for keys of caches, without password
+    address: str  # base URL, without a password or a query: it is shown and logged
     key: SecretStr | None
+    login: SecretStr | None  # "name:password", where the address was given with one
     is_own: bool  # the provider's own address, not a server of somebody's
 
     @property
@@ -56,26 +57,37 @@ class Account:
             "the environment or in .env"
         )
 
+    def basic(self) -> str:
+        """Return the login as it is sent, in the header ``Authorization: Basic``."""
+        login = self.login.get_secret_value() if self.login else ""
+        return b64encode(login.encode()).decode()
+
     def clean(self, words: str, longest: int = 200) -> str:
         """Return words of the service in one short line, without anything secret."""
-        for secret in (self.key, self.url):
-            if secret is not None and secret.get_secret_value():
-                words = words.replace(secret.get_secret_value(), "***")
-        password = urlsplit(self.url.get_secret_value()).password
-        if password:
-            words = words.replace(password, "***")
+        secrets = [] if self.key is None else [self.key.get_secret_value()]
+        if self.login is not None:
+            login = self.login.get_secret_value()
+            secrets += [self.basic(), login, login.partition(":")[2]]
+        for secret in filter(None, secrets):
+            words = words.replace(secret, "***").replace(quote(secret), "***")
         words = " ".join(_LIKE_A_KEY.sub("***", words).split()).rstrip(".")
         return words if len(words) <= longest else words[: longest - 1] + "…"
 
 
 def open_account(provider: Provider, key: SecretStr | None, base_url: SecretStr | None) -> Account:
     """Read key and base URL of a provider; a key or an address that cannot be one is an error."""
-    variable = f"{provider.variable}_BASE_URL"
-    url = (base_url.get_secret_value().strip() if base_url else "").rstrip("/") or provider.home
-    address, host = _address(url, variable)
-    is_own = host == provider.domain or host.endswith(f".{provider.domain}")
-    secret = _key(key, f"{provider.variable}_API_KEY")
-    return Account(provider, SecretStr(url), address, secret, is_own)
+    url = (base_url.get_secret_value().strip() if base_url else "") or provider.home
+    parts, host, at = _parts(url, f"{provider.variable}_BASE_URL")
+    login = None
+    if parts.username is not None:
+        login = SecretStr(f"{unquote(parts.username)}:{unquote(parts.password or '')}")
+    return Account(
+        provider,
+        address=f"{parts.scheme}://{at}{parts.path.rstrip('/')}",
+        key=_key(key, f"{provider.variable}_API_KEY"),
+        login=login,
+        is_own=host == provider.domain or host.endswith(f".{provider.domain}"),
+    )
 
 
 def _key(key: SecretStr | None, variable: str) -> SecretStr | None:
@@ -90,8 +102,8 @@ def _key(key: SecretStr | None, variable: str) -> SecretStr | None:
     return stripped
 
 
-def _address(url: str, variable: str) -> tuple[str, str]:
-    """Return a base URL without what may be secret in it, and its host."""
+def _parts(url: str, variable: str) -> tuple[SplitResult, str, str]:
+    """Return the parts of a base URL, its host, and the host with its port."""
     expected = f"expected an address such as http://127.0.0.1:8000/v1 in {variable}"
     try:
         parts = urlsplit(url)
@@ -102,5 +114,4 @@ def _address(url: str, variable: str) -> tuple[str, str]:
         shown = "" if "@" in url else f" {url!r}"
         raise EmbeddingError(f"cannot use the address{shown}; {expected}")
     name = f"[{host}]" if ":" in host else host
-    at = name if port is None else f"{name}:{port}"
-    return f"{parts.scheme}://{at}{parts.path}", host
+    return parts, host, name if port is None else f"{name}:{port}"

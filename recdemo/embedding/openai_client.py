@@ -39,16 +39,24 @@ _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
 
 def open_client(account: Account, read: float = READ) -> openai.OpenAI:
     """Open a client that sends each request once; repeating is decided elsewhere."""
-    headers: Any = None
+    headers: dict[str, Any] = {}
     if account.provider.name != "openai":  # what the environment says of OpenAI stays there
         headers = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    return openai.OpenAI(
-        api_key=account.key.get_secret_value() if account.key else "none",
-        base_url=account.url.get_secret_value(),
-        timeout=openai.Timeout(read, connect=min(CONNECT, read)),
-        max_retries=0,
-        default_headers=headers,
-    )
+    if account.login is not None:  # not in the address, which the HTTP client logs
+        headers["Authorization"] = f"Basic {account.basic()}"
+    try:
+        return openai.OpenAI(
+            api_key=account.key.get_secret_value() if account.key else "none",
+            base_url=account.address,
+            timeout=openai.Timeout(read, connect=min(CONNECT, read)),
+            max_retries=0,
+            default_headers=headers,
+        )
+    except (ValueError, ImportError):  # its words may hold the proxy's password
+        raise EmbeddingError(
+            f"cannot open a connection to {account.address}; check the proxy in HTTP_PROXY, "
+            "HTTPS_PROXY or ALL_PROXY"
+        ) from None
 
 
 def translate(
