@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from recdemo.errors import EmbeddingError
 
 _LIKE_A_KEY = re.compile(r"\bsk-[A-Za-z0-9_*.-]{4,}")
+_LIKE_A_LOGIN = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class Account:
             secrets += [self.basic(), login, login.partition(":")[2]]
         for secret in filter(None, secrets):
             words = words.replace(secret, "***").replace(quote(secret), "***")
-        words = " ".join(_LIKE_A_KEY.sub("***", words).split()).rstrip(".")
+        words = _LIKE_A_LOGIN.sub("***", _LIKE_A_KEY.sub("***", words))
+        words = " ".join(words.split()).rstrip(".")
         return words if len(words) <= longest else words[: longest - 1] + "…"
 
 
