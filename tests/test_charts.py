@@ -85,9 +85,14 @@ def test_the_one_shot_protocol_is_drawn_by_its_full_ranking():
     assert describe(made) == "full nDCG@100 by dimension: a:b 0.0200 at 8; chance 0.0020"
 
 
-def test_costs_are_for_a_million_items():
-    [series] = series_of(run(row("a:b", 8, 0.1, cost_usd=0.002)))
-    assert series.costs[0] == pytest.approx(40.0)
+def test_costs_are_for_a_million_items_and_the_cache_hides_none():
+    rows = [row("openai:b", 8, 0.1, cost_usd=0.002), row("openai:b", 16, 0.1, cost_usd=0.0)]
+    [series] = series_of(run(*rows))
+    assert series.costs == (pytest.approx(40), pytest.approx(40))  # one payment for both
+    [series] = series_of(run(rows[1]))
+    assert series.costs == (None,)
+    [series] = series_of(run(row("ollama:b", 8, 0.1, cost_usd=None)))
+    assert series.costs == (0.0,)
 
 
 def test_the_ceiling_is_set_apart_where_it_is_far_above_the_scores():
@@ -201,7 +206,7 @@ def test_cost_is_drawn_only_where_something_costs():
     assert recall_by_cost(study()) is None
     free = row("baseline:lsa", 64, 0.1, cost_usd=0.0)
     assert recall_by_cost(run(free)) is None
-    paid = recall_by_cost(run(free, row("a:b", 8, 0.2, cost_usd=0.001)))
+    paid = recall_by_cost(run(free, row("openai:b", 8, 0.2, cost_usd=0.001)))
     assert paid is not None
     assert paid.to_dict()["height"] == HEIGHT
 

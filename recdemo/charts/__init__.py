@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recdemo.benchmark import ANY_TEXT
+from recdemo.dimensions import SERVICE, kind_of
 from recdemo.protocols import ONE_SHOT_FULL, OVERLAP
 from recdemo.runs import Published, Row, Run
 
@@ -142,13 +143,20 @@ def _measured(rows: Sequence[Row], measure: Measure, items: int, names: _Names) 
         highs=tuple(high for _, high in ends),
         hows=tuple(row.how for row in rows),
         bytes_per_item=tuple(row.bytes_per_item for row in rows),
-        costs=tuple(_cost(row, items) for row in rows),
+        costs=(_cost(rows, items),) * len(rows),
         label=names.label(first),
     )
 
 
-def _cost(row: Row, items: int) -> float | None:
-    return None if row.cost_usd is None else row.cost_usd / items * _MILLION
+def _cost(rows: Sequence[Row], items: int) -> float | None:
+    """Return what a million items cost, 0 on one's own machine.
+
+    Vectors that come from the cache cost nothing more, so the most that any dimension has cost
+    is taken, and where a service has cost nothing, what it costs is not known.
+    """
+    if kind_of(rows[0].model) != SERVICE:
+        return 0.0
+    return max(row.cost_usd or 0 for row in rows) / items * _MILLION or None
 
 
 def _short(text: str) -> str:
