@@ -71,6 +71,10 @@ def recommend(
         truth: the truth lists for the marks; None where there are none.
     """
     embedder = open_embedder(name, dataset, texts, options, listeners)
+    if embedder.spec.reads_text and not texts.values[row]:
+        raise EmbeddingError(
+            f"{dataset.catalog.label(row)} has no text, so it has no vector of {name}"
+        )
     loaded = ensure_collection(store, dataset, texts, embedder, on_progress)
     found = nearest(store, loaded.info.name, np.array([row], np.int32), min(k, len(dataset)))
     relevant = set() if truth is None else set(truth.neighbors[row].tolist()) - {-1}

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.data import reads_items
+from recdemo.cli.embedding_options import may_embed
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, parse_names
 from recdemo.cli.output import bar, check_output, notice, progress, show, show_rich, terminal_width
 
 if TYPE_CHECKING:
     from recdemo.dataset.options import ReadOptions
+    from recdemo.embedding.options import EmbedOptions
     from recdemo.entrants import Choice, Field
     from recdemo.report.comparison import Page
     from recdemo.runs import Run
@@ -45,6 +47,7 @@ ProtocolOption = Annotated[
 
 
 @reads_items
+@may_embed
 def compare(
     names: Annotated[
         list[str] | None,
@@ -80,6 +83,7 @@ def compare(
     output: OutputOption = None,
     *,
     read: "ReadOptions",
+    embed: "EmbedOptions",
 ) -> None:
     """Compare models on the same items: differences, how sure they are, and where they differ."""
     from recdemo.cli.evaluate import run_request
@@ -98,7 +102,7 @@ def compare(
         asked = "overlap" if protocol is None else protocol.removesuffix("-full")
         request = Request(
             models=models, dataset=dataset, text=text, ks=None if k is None else (k,),
-            truths=(truth or "jaccard",), protocol=asked, read=read,
+            truths=(truth or "jaccard",), protocol=asked, read=read, embed=embed,
         )  # fmt: skip
         found = [run_request(request, store)]
         write_run(found[0])

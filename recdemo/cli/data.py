@@ -1,12 +1,10 @@
 """The options of every command that reads items, and how such a command opens them."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recdemo.cli.grouping import Command, grouped
 from recdemo.cli.output import notice
 
 if TYPE_CHECKING:
@@ -44,36 +42,16 @@ _OPTIONS: dict[str, Any] = {
     ],
 }
 
-Command: TypeAlias = Callable[..., None]
-
 
 def reads_items(command: Command) -> Command:
-    """Add the column and filter options to a command, which gets them as one ``read``.
+    """Add the column and filter options to a command, which gets them as one ``read``."""
+    return grouped(command, "read", _OPTIONS, _read_options)
 
-    Typer makes options of a signature, so the signature that it sees has the eight options
-    where the command has one parameter.
-    """
 
-    @functools.wraps(command)
-    def run(**arguments: Any) -> None:
-        from recdemo.dataset.options import ReadOptions
+def _read_options(**given: Any) -> "ReadOptions":
+    from recdemo.dataset.options import ReadOptions
 
-        chosen = {name: arguments.pop(name) for name in _OPTIONS}
-        given = {name: value for name, value in chosen.items() if value is not None}
-        command(**arguments, read=ReadOptions(**given))
-
-    own = inspect.signature(command).parameters.values()
-    kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        *(parameter.replace(kind=kind) for parameter in own if parameter.name != "read"),
-        *(
-            inspect.Parameter(name, kind, default=None, annotation=annotation)
-            for name, annotation in _OPTIONS.items()
-        ),
-    ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as PEP 362 has it
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    return ReadOptions(**given)
 
 
 def open_items(name_or_path: str, read: "ReadOptions") -> "Dataset":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.data import reads_items
+from recdemo.cli.embedding_options import may_embed
 from recdemo.cli.options import (
     DatasetOption,
     OutputOption,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from recdemo.dataset.options import ReadOptions
+    from recdemo.embedding.options import EmbedOptions
     from recdemo.plans import Request
     from recdemo.runs import Run
 
@@ -30,11 +32,14 @@ MISSED = 3  # exit status: a threshold was missed
 
 
 @reads_items
+@may_embed
 def evaluate(
     models: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="As in baseline:lsa@64,128.")
     ] = None,
-    suite: Annotated[str, typer.Option(help="Models to run when none are named.")] = "offline",
+    suite: Annotated[
+        str, typer.Option(help="When no models are named: offline, study, or a FILE.toml.")
+    ] = "offline",
     dataset: DatasetOption = "ml-1m",
     text: TextOption = None,
     k: Annotated[str | None, typer.Option("--k", help="Comma list; 10,20,50,100.")] = None,
@@ -69,6 +74,7 @@ def evaluate(
     ] = None,
     *,
     read: "ReadOptions",
+    embed: "EmbedOptions",
 ) -> None:
     """Measure how much of the truth each model recovers, and print the table."""
     from recdemo.charts import write_chart
@@ -90,6 +96,7 @@ def evaluate(
         shots=shots,
         ties=ties.value,
         read=read,
+        embed=embed,
     )
     earlier = None if like is None else _earlier(like, request)
     run = run_request(request if earlier is None else _request_of(earlier), store)

@@ -5,17 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.data import open_items, reads_items
+from recdemo.cli.embedding_options import may_embed
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
 from recdemo.cli.output import bar, check_output, notice, progress, show, show_rich, terminal_width
 
 if TYPE_CHECKING:
     from recdemo.dataset import Dataset
     from recdemo.dataset.options import ReadOptions
+    from recdemo.embedding.options import EmbedOptions
     from recdemo.lists import Lists
     from recdemo.truth import Truth
 
 
 @reads_items
+@may_embed
 def similar(
     title: Annotated[str, typer.Argument(help="Words of a title, a director, a year; or id:ID.")],
     model: Annotated[str | None, typer.Option(help="As in bundled:all-minilm-l6-v2@64.")] = None,
@@ -28,12 +31,13 @@ def similar(
     output: OutputOption = None,
     *,
     read: "ReadOptions",
+    embed: "EmbedOptions",
 ) -> None:
     """Show the nearest neighbors of one item, with a mark where the truth list has them too."""
     from recdemo import lists
 
     check_output(output)
-    found = _lists(open_items(dataset, read), title, [model, versus], text, k, store)
+    found = _lists(open_items(dataset, read), title, [model, versus], text, k, store, embed)
     if format is RunFormat.TABLE:
         show_rich(lists.table(found, terminal_width()), output)
         return
@@ -52,10 +56,12 @@ def _lists(
     text: str | None,
     k: int,
     location: str,
+    options: "EmbedOptions",
 ) -> "Lists":
     from contextlib import closing
 
-    from recdemo.embedding import parse_model
+    from recdemo.embedding import Listeners, parse_model
+    from recdemo.embedding.estimates import check_cost, estimate
     from recdemo.lists import Lists
     from recdemo.recommend import default_model, recommend, side_by_side
     from recdemo.search import build_index, find_one
@@ -63,18 +69,24 @@ def _lists(
     from recdemo.texts import fill, one_text_name
 
     row = find_one(build_index(dataset.catalog, dataset.counts), title)
-    texts = fill(dataset.catalog, one_text_name(text, dataset.catalog), dataset.options)
+    name_of_text, skip = one_text_name(text, dataset.catalog), options.on_empty == "skip"
+    texts = fill(dataset.catalog, name_of_text, dataset.options, skip)
     for note in texts.notes:
         notice(note)
     first, second = models
     names = [default_model(dataset, texts) if first is None else parse_model(first)]
     names += [] if second is None else [parse_model(second)]
     truth = _truth(dataset, row)
+    if options.max_cost is not None:
+        check_cost(estimate(names, [texts], options), options.max_cost)
     with progress() as shown, closing(open_store(location, notice)) as store:
         opinions = [
-            recommend(store, dataset, texts, name, row, k, truth, bar(shown, str(name)))
+            recommend(
+                store, dataset, texts, name, row, k, truth, bar(shown, str(name)), options,
+                Listeners(notice, on_pull=bar(shown, "pulling")),
+            )
             for name in names
-        ]
+        ]  # fmt: skip
     if len(opinions) == 2:
         opinions = list(side_by_side(*opinions))
     return Lists(dataset, row, tuple(opinions), texts.name)
