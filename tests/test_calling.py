@@ -1,4 +1,7 @@
 import queue
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -480,3 +483,37 @@ def test_a_service_that_asks_for_patience_gets_fewer_requests_at_once() -> None:
     service = FakeService(Limits(texts=1, at_once=4), refuse)
     assert collect(call(service, TEN, pace=clock.pace())) == expected(TEN)
     assert len(clock.slept) >= 1
+
+
+INTERRUPTED = """
+import sys, threading
+import numpy as np
+from recdemo.embedding.calling import call
+from recdemo.embedding.service import Limits, Reply
+
+class Service:
+    limits, revision = Limits(texts=1, at_once=2), ""
+
+    def request(self, texts):
+        if texts[0] != "first":
+            print("hangs", flush=True)
+            threading.Event().wait()
+        return Reply(np.ones((1, 3), np.float32))
+
+for embedded in call(Service(), ["first", "second", "third"]):
+    print("embedded", embedded.positions.tolist(), flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_run_whose_requests_hang() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        lines = sorted(run.stdout.readline() for _ in range(3))
+        assert lines == ["embedded [0]\n", "hangs\n", "hangs\n"]
+        run.send_signal(signal.SIGINT)
+        assert run.wait(timeout=30) != 0
+        assert "KeyboardInterrupt" in run.stderr.read()
