@@ -9,7 +9,19 @@ from typing import Annotated, NoReturn
 import typer
 
 from recdemo import __version__
-from recdemo.cli import advise, check, compare, dataset, evaluate, report, similar, truth
+from recdemo.cli import (
+    advise,
+    cache,
+    check,
+    compare,
+    dataset,
+    embed,
+    evaluate,
+    models,
+    report,
+    similar,
+    truth,
+)
 from recdemo.errors import RecdemoError
 
 app = typer.Typer(
@@ -23,6 +35,9 @@ app.command()(compare.compare)
 app.command()(advise.advise)
 app.command()(check.check)
 app.command()(report.report)
+app.command()(embed.embed)
+app.command()(models.models)
+app.add_typer(cache.app, name="cache")
 app.add_typer(dataset.dataset_app, name="dataset")
 app.add_typer(truth.app, name="truth")
 

@@ -160,6 +160,13 @@ class Cache:
             self._lengths[digest] = found.vectors.shape[1]
         return self._lengths[digest]
 
+    def texts(self, key: ModelKey) -> list[bytes]:
+        """Return the digests of all texts that are there, in the order they were written."""
+        query = "SELECT text FROM vectors WHERE model = ? ORDER BY rowid"
+        return self.attempt(
+            lambda connection: [r[0] for r in connection.execute(query, (_model(connection, key),))]
+        )
+
     def revisions(self, key: ModelKey) -> list[str]:
         """Return the revisions with vectors of a model otherwise like *key*, the newest first."""
         query = """

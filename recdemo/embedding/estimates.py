@@ -62,6 +62,16 @@ def estimate(
         return [_estimate(group, options, cache) for group in groups.values()]
 
 
+def distinct(models: Sequence[ModelName], options: EmbedOptions) -> list[ModelName]:
+    """Return the models whose vectors differ: of dimensions cut from the same ones, the first."""
+    found: dict[tuple[str, str, int | None], ModelName] = {}
+    for name in models:
+        known = find(name.provider, name.name)
+        ask = shortening_of(name, known, options.shorten).ask
+        found.setdefault((name.provider, name.name, ask), name)
+    return list(found.values())
+
+
 def can_cost(name: ModelName) -> bool:
     """Tell whether a model of a suite would be paid for, and not be skipped."""
     if name.provider not in SERVED or name.provider in FREE:
