@@ -20,7 +20,9 @@ FloatArray: TypeAlias = NDArray[np.float32]
 _MODULES = {"baseline": "baseline", "bundled": "bundled"}
 SERVED = ("openai", "dashscope", "ollama", "local")  # asked text by text, and cached
 
-_MODEL = re.compile(r"(?P<provider>[a-z][a-z0-9-]*):(?P<name>[^@\s]+)(@(?P<dimensions>[^@]+))?")
+_MODEL = re.compile(
+    r"(?P<provider>[a-z][a-z0-9-]*):(?P<name>[^@\s]([^@\n]*[^@\s])?)(@(?P<dimensions>[^@]+))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
