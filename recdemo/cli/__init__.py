@@ -15,6 +15,7 @@ from recdemo.cli import (
     check,
     compare,
     dataset,
+    describe,
     embed,
     evaluate,
     models,
@@ -36,6 +37,7 @@ app.command()(advise.advise)
 app.command()(check.check)
 app.command()(report.report)
 app.command()(embed.embed)
+app.command()(describe.describe)
 app.command()(models.models)
 app.add_typer(cache.app, name="cache")
 app.add_typer(dataset.dataset_app, name="dataset")

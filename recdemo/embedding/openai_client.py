@@ -60,15 +60,16 @@ def open_client(account: Account, read: float = READ) -> openai.OpenAI:
 
 
 def translate(
-    error: openai.APIError, account: Account, model: str, answered: bool
+    error: openai.APIError, account: Account, model: str, answered: bool, kind: str = "embedding"
 ) -> Refusal | EmbeddingError:
     """Turn an error of the client into a refusal, or into an error that is final.
 
     Args:
         answered: the service has been heard of before, so that it exists.
+        kind: of model: embedding or chat.
     """
     if isinstance(error, openai.APIStatusError):
-        return _status(error, account, model)
+        return _status(error, account, model, kind)
     cause = error.__cause__ or error
     words = account.clean(str(cause) or type(cause).__name__)
     connected = type(cause).__name__ not in _NOT_CONNECTED
@@ -82,13 +83,15 @@ def translate(
     )
 
 
-def _status(error: openai.APIStatusError, account: Account, model: str) -> Refusal | EmbeddingError:
+def _status(
+    error: openai.APIStatusError, account: Account, model: str, kind: str
+) -> Refusal | EmbeddingError:
     status, words, code = error.status_code, _words(error.body, account), error.code
     after = _after(error.response.headers)
     if (code in _NO_MONEY or status == 402) and not (status == 429 and account.provider.passes):
         return EmbeddingError(
-            f"the quota at {account.address} is used up ({words}); raise it or pay; what was "
-            "embedded is kept, so run the same command again then"
+            f"the quota at {account.address} is used up ({words}); raise it or pay; what is "
+            "done is kept, so run the same command again then"
         )
     if status == 429:
         return Later(f"rate limit at {account.address} ({words})", after)
@@ -98,14 +101,14 @@ def _status(error: openai.APIStatusError, account: Account, model: str) -> Refus
         return TooMuch(words)
     if status in (408, 409) or status >= 500:
         return Later(f"{account.address} answers {status} ({words})", after)
-    return EmbeddingError(_final(status, words, account, model))
+    return EmbeddingError(_final(status, words, account, model, kind))
 
 
 def _is_too_much(words: str) -> bool:
     return _TOO_MUCH.search(words) is not None and "dimension" not in words.lower()
 
 
-def _final(status: int, words: str, account: Account, model: str) -> str:
+def _final(status: int, words: str, account: Account, model: str, kind: str) -> str:
     provider, address, key = account.provider, account.address, account.key_variable
     create = f", or create one at {provider.keys}" if account.is_own else ""
     hint = f"; {provider.hint}" if provider.hint else ""
@@ -116,10 +119,10 @@ def _final(status: int, words: str, account: Account, model: str) -> str:
     if status == 403:
         return f"{address} does not allow {model!r} to the key in {key} ({words}){hint}"
     if status in (404, 405) and "model" in words.lower():
-        return f"{address} has no embedding model {model!r} ({words})"
+        return f"{address} has no {kind} model {model!r} ({words})"
     if status in (404, 405):
         return (
-            f"{address} is no embedding endpoint ({status}, {words}); expected a base URL that "
+            f"{address} is no {kind} endpoint ({status}, {words}); expected a base URL that "
             f"ends in /v1, say, in {account.url_variable}"
         )
     return f"{address} refuses {model!r} ({status}, {words})"
