@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from recdemo.errors import DatasetError, StoreError
 
@@ -38,7 +38,7 @@ class SynopsisFile:
             raise DatasetError(f"cannot write texts to {path}; expected a name that ends in .csv")
         self.path = path
         self.by_item: dict[str, Synopsis] = {}
-        self._file: IO[bytes] | None = None
+        self._file: io.FileIO | None = None
         try:
             content = path.read_bytes() if path.exists() else b""
         except OSError as error:
@@ -65,9 +65,10 @@ class SynopsisFile:
             if not self._is_whole:
                 self._rewrite()
             if self._file is None:
-                self._file = self.path.open("ab")
-            self._file.write(_lines(new))
-            self._file.flush()
+                self._file = self.path.open("ab", buffering=0)  # so that closing writes nothing
+            rest = memoryview(_lines(new))
+            while rest:
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise StoreError(
                 f"cannot write {self.path}: {error.strerror}; the texts in it are kept, so make "

@@ -64,13 +64,14 @@ def vector(text: str, dimension: int = 8) -> np.ndarray:
 def install(monkeypatch: pytest.MonkeyPatch, root: Path) -> FakeWorld:
     """Put the fakes in place of the libraries, for one test."""
     world = FakeWorld(root)
-    for name, contents in {
+    modules: dict[str, dict[str, object]] = {
         "sentence_transformers": {"SentenceTransformer": _model(world), "__version__": "6.2.0"},
         "transformers": {},
         "transformers.utils": {},
         "transformers.utils.logging": {"disable_progress_bar": lambda: None},
         **_hub(world),
-    }.items():
+    }
+    for name, contents in modules.items():
         module = ModuleType(name)
         module.__spec__ = ModuleSpec(name, None)
         vars(module).update(contents)

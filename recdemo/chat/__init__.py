@@ -73,5 +73,4 @@ def tidy(text: str) -> str:
     _, closed, after = text.partition("</think>")
     if closed and text.lstrip().startswith("<think>"):
         text = after
-    spaced = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(spaced.encode("utf-8", "replace").decode().split())
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
