@@ -23,7 +23,9 @@ class Settings(BaseSettings):
     dashscope_base_url: SecretStr | None = Field(
         default=None, validation_alias="DASHSCOPE_BASE_URL"
     )
-    ollama_host: str = Field(default="", validation_alias="OLLAMA_HOST")  # may lack scheme and port
+    ollama_host: SecretStr = Field(  # may lack scheme and port
+        default=SecretStr(""), validation_alias="OLLAMA_HOST"
+    )
 
     @property
     def collections(self) -> Path:

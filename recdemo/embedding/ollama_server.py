@@ -116,7 +116,7 @@ def digest_of(listed: ListResponse, model: str) -> str | None:
 
 def open_server() -> Server:
     """Return the server that ``OLLAMA_HOST`` names, or the one on this machine."""
-    return read_address(settings().ollama_host)
+    return read_address(settings().ollama_host.get_secret_value())
 
 
 def read_address(host: str) -> Server:
