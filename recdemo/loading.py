@@ -13,7 +13,7 @@ import numpy as np
 
 from recdemo import __version__
 from recdemo.dataset import Dataset
-from recdemo.embedding import Embedder, ModelSpec
+from recdemo.embedding import Embedder, ModelName, ModelSpec
 from recdemo.store import Batch, CollectionInfo, IntArray, VectorStore
 from recdemo.texts import Texts
 
@@ -94,6 +94,23 @@ def ensure_collection(
         return Loaded(info, None, None)
     took = time.perf_counter() - started
     return Loaded(info, stream.seconds, took - stream.seconds, stream.tokens, stream.cost)
+
+
+def newest_collection(
+    store: VectorStore, dataset: Dataset, texts: Texts, name: ModelName, prefix: str
+) -> CollectionInfo | None:
+    """Return the newest collection of a model on these texts, whatever its revision.
+
+    For models whose revision cannot be asked for. Without a dimension the model's own is meant.
+    """
+
+    def fits(info: CollectionInfo) -> bool:
+        own = info.how == "native" if name.dimension is None else info.dimension == name.dimension
+        same = (info.dataset, info.texts_hash, info.model, info.prefix)
+        wanted = (dataset.name, texts.hash, f"{name.provider}:{name.name}", prefix)
+        return info.complete and own and same == wanted
+
+    return max(filter(fits, store.collections()), key=lambda info: info.created, default=None)
 
 
 class _Stream:

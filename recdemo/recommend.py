@@ -6,9 +6,10 @@ import numpy as np
 
 from recdemo.dataset import Dataset
 from recdemo.embedding import SILENT, Listeners, ModelName, open_embedder, parse_model
+from recdemo.embedding.known import find, prefix_of
 from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
-from recdemo.errors import EmbeddingError
-from recdemo.loading import Progress, ensure_collection
+from recdemo.errors import DatasetError, EmbeddingError
+from recdemo.loading import Progress, ensure_collection, newest_collection
 from recdemo.neighbors import nearest
 from recdemo.store import VectorStore
 from recdemo.texts import Texts
@@ -70,13 +71,10 @@ def recommend(
     Args:
         truth: the truth lists for the marks; None where there are none.
     """
-    embedder = open_embedder(name, dataset, texts, options, listeners)
-    if embedder.spec.reads_text and not texts.values[row]:
-        raise EmbeddingError(
-            f"{dataset.catalog.label(row)} has no text, so it has no vector of {name}"
-        )
-    loaded = ensure_collection(store, dataset, texts, embedder, on_progress)
-    found = nearest(store, loaded.info.name, np.array([row], np.int32), min(k, len(dataset)))
+    collection, spec = _collection(
+        store, dataset, texts, name, row, on_progress, options, listeners
+    )
+    found = nearest(store, collection, np.array([row], np.int32), min(k, len(dataset)))
     relevant = set() if truth is None else set(truth.neighbors[row].tolist()) - {-1}
     items = tuple(
         Recommendation(rank, int(other), float(distance), int(other) in relevant)
@@ -85,7 +83,38 @@ def recommend(
         )
         if other >= 0
     )
-    return Opinion(str(embedder.spec), row, items, bool(relevant))
+    return Opinion(spec, row, items, bool(relevant))
+
+
+def _collection(
+    store: VectorStore,
+    dataset: Dataset,
+    texts: Texts,
+    name: ModelName,
+    row: int,
+    on_progress: Progress,
+    options: EmbedOptions,
+    listeners: Listeners,
+) -> tuple[str, str]:
+    """Return the name of a collection and of its model, built where it is missing.
+
+    Where the model cannot be asked, an earlier collection of it will do.
+    """
+    try:
+        embedder = open_embedder(name, dataset, texts, options, listeners)
+        if embedder.spec.reads_text and not texts.values[row]:
+            raise DatasetError(
+                f"{dataset.catalog.label(row)} has no text, so it has no vector of {name}"
+            )
+        loaded = ensure_collection(store, dataset, texts, embedder, on_progress)
+    except EmbeddingError as error:
+        prefix = prefix_of(find(name.provider, name.name), options.prefix)
+        earlier = newest_collection(store, dataset, texts, name, prefix)
+        if earlier is None:
+            raise
+        listeners.on_notice(f"{name} as it was on {earlier.created[:10]}, since {error}")
+        return earlier.name, f"{earlier.model}@{earlier.dimension}"
+    return loaded.info.name, str(embedder.spec)
 
 
 def side_by_side(left: Opinion, right: Opinion) -> tuple[Opinion, Opinion]:

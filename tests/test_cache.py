@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,19 +22,19 @@ TEXTS = [text_digest(f"text {i}") for i in range(300)]
 VECTORS = np.random.default_rng(0).standard_normal((300, 16), np.float32)
 
 
-def open_at(folder, notices=None):
+def open_at(folder: Path, notices: list[str] | None = None) -> Cache:
     return Cache(folder / "embeddings.sqlite", (notices if notices is not None else []).append)
 
 
 @pytest.fixture
-def filled(tmp_path):
+def filled(tmp_path: Path) -> Path:
     """A folder with a cache of 300 vectors, closed."""
     with open_at(tmp_path) as cache:
         cache.write(KEY, TEXTS, VECTORS)
     return tmp_path
 
 
-def check_all_served_is_right(cache, at_least):
+def check_all_served_is_right(cache: Cache, at_least: int) -> int:
     found = cache.read(KEY, TEXTS)
     assert len(found.positions) == len(set(found.positions.tolist()))
     assert len(found.positions) >= at_least
@@ -40,7 +42,7 @@ def check_all_served_is_right(cache, at_least):
     return len(found.positions)
 
 
-def test_what_was_written_comes_back_and_nothing_else(tmp_path):
+def test_what_was_written_comes_back_and_nothing_else(tmp_path: Path) -> None:
     with open_at(tmp_path) as cache:
         cache.write(KEY, TEXTS[:2], VECTORS[:2])
         cache.write(KEY, TEXTS[1:3], VECTORS[1:3])
@@ -63,7 +65,7 @@ def test_what_was_written_comes_back_and_nothing_else(tmp_path):
         {"rule": CUT},
     ],
 )
-def test_a_vector_belongs_to_all_that_it_depends_on(filled, change):
+def test_a_vector_belongs_to_all_that_it_depends_on(filled: Path, change: dict[str, Any]) -> None:
     other = dataclasses.replace(KEY, **change)
     with open_at(filled) as cache:
         assert len(cache.read(other, TEXTS).positions) == 0
@@ -74,25 +76,25 @@ def test_a_vector_belongs_to_all_that_it_depends_on(filled, change):
         assert check_all_served_is_right(cache, 300)
 
 
-def test_one_letter_of_one_text_is_another_text(tmp_path):
+def test_one_letter_of_one_text_is_another_text(tmp_path: Path) -> None:
     before, after = ([text_digest(t) for t in ("a", "b", last)] for last in ("c", "d"))
     with open_at(tmp_path) as cache:
         cache.write(KEY, before, VECTORS[:3])
         assert set(after) - cache.has(KEY, after) == {text_digest("d")}
 
 
-def test_half_a_surrogate_pair_has_a_digest_of_its_own():
+def test_half_a_surrogate_pair_has_a_digest_of_its_own() -> None:
     assert text_digest("\ud83d") != text_digest("\ud83e")
 
 
-def test_another_length_than_before_is_refused(filled):
+def test_another_length_than_before_is_refused(filled: Path) -> None:
     with open_at(filled) as cache:
         with pytest.raises(EmbeddingError, match=r"of 8 numbers, and of 16 before"):
             cache.write(KEY, [text_digest("new")], np.ones((1, 8), np.float32))
         assert cache.has(KEY, [text_digest("new")]) == set()
 
 
-def test_the_newest_revision_comes_first(tmp_path):
+def test_the_newest_revision_comes_first(tmp_path: Path) -> None:
     with open_at(tmp_path) as cache:
         for revision in ("aaa", "bbb"):
             key = dataclasses.replace(KEY, revision=revision)
@@ -101,7 +103,9 @@ def test_the_newest_revision_comes_first(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_altered_vector_is_ever_served_whatever_byte_is_flipped(filled, seed, tmp_path):
+def test_no_altered_vector_is_ever_served_whatever_byte_is_flipped(
+    filled: Path, seed: int, tmp_path: Path
+) -> None:
     path = filled / "embeddings.sqlite"
     whole = path.read_bytes()
     chosen = random.Random(seed)
@@ -118,11 +122,11 @@ def test_no_altered_vector_is_ever_served_whatever_byte_is_flipped(filled, seed,
             left.unlink()
 
 
-def test_a_file_cut_short_is_set_aside_and_what_is_good_of_it_kept(filled):
+def test_a_file_cut_short_is_set_aside_and_what_is_good_of_it_kept(filled: Path) -> None:
     path = filled / "embeddings.sqlite"
     whole = path.read_bytes()
     path.write_bytes(whole[:-20_000])  # more than a page
-    notices = []
+    notices: list[str] = []
     with open_at(filled, notices) as cache:
         served = check_all_served_is_right(cache, 50)
         assert served < 300
@@ -133,20 +137,20 @@ def test_a_file_cut_short_is_set_aside_and_what_is_good_of_it_kept(filled):
     assert f"set aside as {aside.name}; {served} vectors could be read" in notices[0]
 
 
-def test_three_thousand_bytes_less_at_the_end_lose_no_vector_silently(filled):
+def test_three_thousand_bytes_less_at_the_end_lose_no_vector_silently(filled: Path) -> None:
     path = filled / "embeddings.sqlite"
     path.write_bytes(path.read_bytes()[:-3000])
-    notices = []
+    notices: list[str] = []
     with open_at(filled, notices) as cache:
         served = check_all_served_is_right(cache, 0)
     assert notices or served == 300
 
 
-def test_a_vector_altered_on_disk_is_dropped_counted_and_written_anew(filled):
+def test_a_vector_altered_on_disk_is_dropped_counted_and_written_anew(filled: Path) -> None:
     path = filled / "embeddings.sqlite"
     whole = path.read_bytes()
     path.write_bytes(whole.replace(VECTORS[7].tobytes(), VECTORS[8].tobytes()))
-    notices = []
+    notices: list[str] = []
     with open_at(filled, notices) as cache:
         assert check_all_served_is_right(cache, 299) == 299
         assert check_all_served_is_right(cache, 299) == 299
@@ -156,9 +160,9 @@ def test_a_vector_altered_on_disk_is_dropped_counted_and_written_anew(filled):
     assert "1 of 300 vectors of openai:small" in notices[0]
 
 
-def test_what_is_no_database_is_set_aside(tmp_path):
+def test_what_is_no_database_is_set_aside(tmp_path: Path) -> None:
     (tmp_path / "embeddings.sqlite").write_bytes(b"not a database" * 100)
-    notices = []
+    notices: list[str] = []
     with open_at(tmp_path, notices) as cache:
         cache.write(KEY, TEXTS, VECTORS)
         check_all_served_is_right(cache, 300)
@@ -167,8 +171,8 @@ def test_what_is_no_database_is_set_aside(tmp_path):
     assert len(notices) == 1
 
 
-def test_damage_found_while_writing_is_set_aside_too(filled):
-    notices = []
+def test_damage_found_while_writing_is_set_aside_too(filled: Path) -> None:
+    notices: list[str] = []
     with open_at(filled, notices) as cache:
         (filled / "embeddings.sqlite").write_bytes(b"x" * 200_000)
         cache.write(KEY, TEXTS, VECTORS)
@@ -176,7 +180,7 @@ def test_damage_found_while_writing_is_set_aside_too(filled):
     assert len(notices) == 1
 
 
-def test_a_cache_of_a_newer_recdemo_is_left_alone(filled):
+def test_a_cache_of_a_newer_recdemo_is_left_alone(filled: Path) -> None:
     path = filled / "embeddings.sqlite"
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA user_version = {cache_file.VERSION + 1}")
@@ -187,7 +191,7 @@ def test_a_cache_of_a_newer_recdemo_is_left_alone(filled):
     assert path.read_bytes() == whole
 
 
-def test_a_database_of_others_is_left_alone(tmp_path):
+def test_a_database_of_others_is_left_alone(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "embeddings.sqlite")
     connection.execute("CREATE TABLE theirs (a)")
     connection.close()
@@ -196,13 +200,13 @@ def test_a_database_of_others_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.glob("embeddings.damaged-*")] == []
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     with pytest.raises(StoreError, match=r"cannot use the cache .*; set RECDEMO_HOME"):
         open_at(tmp_path / "home")
 
 
-def test_a_full_disk_is_one_line_and_what_was_written_stays(filled):
+def test_a_full_disk_is_one_line_and_what_was_written_stays(filled: Path) -> None:
     more = [text_digest(f"more {i}") for i in range(5000)]
     vectors = np.ones((5000, 16), np.float32)
     with open_at(filled) as cache:
@@ -213,7 +217,9 @@ def test_a_full_disk_is_one_line_and_what_was_written_stays(filled):
         check_all_served_is_right(cache, 300)
 
 
-def test_a_file_that_another_process_holds_for_good_is_one_line(filled, monkeypatch):
+def test_a_file_that_another_process_holds_for_good_is_one_line(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cache_file, "PATIENCE", 0.05)
     holder = sqlite3.connect(filled / "embeddings.sqlite", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -224,14 +230,14 @@ def test_a_file_that_another_process_holds_for_good_is_one_line(filled, monkeypa
     holder.close()
 
 
-def test_several_who_write_at_once_lose_nothing(tmp_path):
-    def fill(part):
+def test_several_who_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    def fill() -> None:
         with open_at(tmp_path) as cache:
             for start in range(0, 300, 10):
                 cache.write(KEY, TEXTS[start : start + 10], VECTORS[start : start + 10])
                 check_all_served_is_right(cache, 10)
 
-    threads = [threading.Thread(target=fill, args=(part,)) for part in range(4)]
+    threads = [threading.Thread(target=fill) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -253,7 +259,7 @@ with open_at(Path(sys.argv[1])) as cache:
 
 
 @pytest.mark.parametrize("batches", [0, 1, 4, 9])
-def test_a_kill_loses_at_most_the_batch_under_way(tmp_path, batches):
+def test_a_kill_loses_at_most_the_batch_under_way(tmp_path: Path, batches: int) -> None:
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(tmp_path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=os.getcwd(),
@@ -263,7 +269,7 @@ def test_a_kill_loses_at_most_the_batch_under_way(tmp_path, batches):
         writer.stdout.readline()
     writer.send_signal(signal.SIGKILL)
     writer.communicate()
-    notices = []
+    notices: list[str] = []
     with open_at(tmp_path, notices) as cache:
         kept = check_all_served_is_right(cache, 30 * batches)
         assert kept % 30 == 0

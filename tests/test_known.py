@@ -9,7 +9,7 @@ from recdemo.embedding.known import find, known_models
 PROVIDERS = {"openai", "dashscope", "ollama", "local"}
 
 
-def test_every_row_makes_sense():
+def test_every_row_makes_sense() -> None:
     for model in known_models():
         assert model.provider in PROVIDERS
         assert model.native > 0
@@ -22,7 +22,7 @@ def test_every_row_makes_sense():
         assert model.prefix == "" or model.prefix.endswith(" ")
 
 
-def test_a_price_has_a_date_and_only_paid_services_have_one():
+def test_a_price_has_a_date_and_only_paid_services_have_one() -> None:
     for model in known_models():
         if model.provider in known.FREE:
             assert model.price_per_million is None
@@ -32,13 +32,13 @@ def test_a_price_has_a_date_and_only_paid_services_have_one():
             assert re.fullmatch(r"20\d\d-[01]\d", model.price_date)
 
 
-def test_no_name_stands_for_two_models():
+def test_no_name_stands_for_two_models() -> None:
     names = [(model.provider, name.lower()) for model in known_models()
              for name in (model.name, *model.aliases)]  # fmt: skip
     assert len(names) == len(set(names))
 
 
-def test_all_models_of_the_study_are_known_with_their_dimensions():
+def test_all_models_of_the_study_are_known_with_their_dimensions() -> None:
     for row in bundled.read_published():
         provider, name = row.model.split(":")
         model = find(provider, name)
@@ -56,7 +56,7 @@ def test_all_models_of_the_study_are_known_with_their_dimensions():
         ("local", "sentence-transformers/all-minilm-l6-v2", "all-MiniLM-L6-v2"),
     ],
 )
-def test_tags_and_aliases_find_the_row(provider, name, found):
+def test_tags_and_aliases_find_the_row(provider: str, name: str, found: str) -> None:
     model = find(provider, name)
     assert model is not None
     assert model.name == found
@@ -71,12 +71,12 @@ def test_tags_and_aliases_find_the_row(provider, name, found):
         ("openai", ""),
     ],
 )
-def test_what_is_another_model_is_not_known(provider, name):
+def test_what_is_another_model_is_not_known(provider: str, name: str) -> None:
     assert find(provider, name) is None
     assert known.price_of("openai", None) is None
 
 
-def test_nomic_is_trained_down_to_64_numbers_and_bge_m3_not_at_all():
+def test_nomic_is_trained_down_to_64_numbers_and_bge_m3_not_at_all() -> None:
     nomic, bge = find("ollama", "nomic-embed-text"), find("ollama", "bge-m3")
     assert nomic is not None
     assert bge is not None

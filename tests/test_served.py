@@ -24,8 +24,9 @@ from recdemo.embedding.estimates import check_cost, estimate
 from recdemo.embedding.options import EmbedOptions
 from recdemo.embedding.service import Later, Limits, TooMuch, Unusable
 from recdemo.embedding.watching import Pace
-from recdemo.errors import EmbeddingError
+from recdemo.errors import DatasetError, EmbeddingError
 from recdemo.loading import ensure_collection
+from recdemo.recommend import recommend
 from recdemo.texts import fill
 from tests.embedding_fakes import FakeService, full_vector, items
 from tests.fakes import MemoryStore
@@ -427,3 +428,40 @@ def test_whatever_goes_wrong_no_text_is_paid_twice_and_no_vector_is_wrong(
     assert sorted(paid) == sorted(texts)
     for row, text in enumerate(texts):
         assert np.array_equal(run.vectors[row], full_vector(text, 8))
+
+
+def test_where_a_model_cannot_be_asked_similar_shows_its_newest_collection(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    store, texts = MemoryStore(), fill(THREE.catalog, "synopsis")
+    for revision in ("aaa", "bbb"):
+        service.revision = revision
+        recommend(store, THREE, texts, parse_model("ollama:any"), 0, 2, options=OPTIONS)
+    (home / "embeddings.sqlite").unlink()
+
+    def away(*args: Any) -> FakeService:
+        raise EmbeddingError("no Ollama answers")
+
+    monkeypatch.setattr(served, "open_service", away)
+    notices: list[str] = []
+    listeners = Listeners(on_notice=notices.append)
+    for name in ("ollama:any", "ollama:any@8"):
+        found = recommend(
+            store, THREE, texts, parse_model(name), 0, 2, options=OPTIONS, listeners=listeners
+        )
+        assert found.model == "ollama:any@8"
+        assert len(found.items) == 2
+    assert all("since no Ollama answers" in notice for notice in notices)
+    assert len(notices) == 2
+    for other in ("ollama:any@4", "ollama:other"):
+        with pytest.raises(EmbeddingError, match="no Ollama answers"):
+            recommend(store, THREE, texts, parse_model(other), 0, 2, options=OPTIONS)
+
+
+def test_an_item_without_text_has_no_neighbors_and_that_is_said(service: FakeService) -> None:
+    data = items("a toy", "", "an alien")
+    texts = fill(data.catalog, "synopsis", skip_blank=True)
+    with pytest.raises(
+        DatasetError, match=r"Item 1 .*has no text, so it has no vector of openai:any"
+    ):
+        recommend(MemoryStore(), data, texts, parse_model("openai:any"), 1, 2, options=OPTIONS)

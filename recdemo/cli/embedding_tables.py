@@ -71,10 +71,10 @@ def show_estimates(found: "Sequence[Estimate]", format: RunFormat, output: Path 
         Column("Cost", True, tuple(_cost(each) for each in found)),
         Column("Price of", False, tuple(each.price_date or "-" for each in found)),
     ]
-    total: float | None = 0.0
-    for each in found:
-        total = add_costs(total, each.cost)
-    below = ["", f"In all {dollars(total)}. Nothing was sent."]
+    total = sum(each.cost or 0 for each in found)
+    unknown = [each.model for each in found if each.cost is None]
+    but = f", without {', '.join(unknown)}, whose price is not known" if unknown else ""
+    below = ["", f"In all {dollars(total)}{but}. Nothing was sent."]
     if any(_about(each) for each in found):
         below.append("~ is an estimate by the bytes of the texts, rather too high than too low.")
     records = [asdict(each) | {"names": list(each.names)} for each in found]

@@ -33,7 +33,7 @@ def models(
         raise EmbeddingError(f"no known models of {provider!r}; expected {known}")
     reasons = _reasons(rows)
     records = [_record(each, reason) for each, reason in zip(rows, reasons, strict=True)]
-    below = [f"{who}: {reason}" for who, reason in _grouped(rows, reasons)]
+    below = ["", *(f"{who}: {reason}" for who, reason in _grouped(rows, reasons))]
     dates = ", ".join(sorted({each.price_date for each in rows} - {""}))
     if dates:
         below.append(f"Prices: US dollars per million tokens, as of {dates}; check them.")

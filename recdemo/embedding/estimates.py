@@ -8,9 +8,9 @@ from recdemo.embedding import SERVED, SILENT, ModelName
 from recdemo.embedding.asking import as_sent
 from recdemo.embedding.batching import cut_requests
 from recdemo.embedding.cache import Cache, ModelKey, open_cache
-from recdemo.embedding.known import FREE, find, price_of
+from recdemo.embedding.known import FREE, find, prefix_of, price_of
 from recdemo.embedding.options import EmbedOptions
-from recdemo.embedding.served import open_service, prefix_of, rules_of
+from recdemo.embedding.served import open_service, rules_of
 from recdemo.embedding.service import Limits
 from recdemo.embedding.shortening import shortening_of
 from recdemo.embedding.tokens import token_counter

@@ -70,7 +70,7 @@ def export(cache: Cache, path: Path, model: str | None = None) -> int:
         written = _write_npz(partial, parts) if path.suffix == ".npz" else _write(partial, parts)
         partial.replace(path)
     except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+        raise StoreError(f"cannot write {path}: {_reason(error)}") from error
     finally:
         partial.unlink(missing_ok=True)
     return written
@@ -90,13 +90,17 @@ def import_from(cache: Cache, path: Path) -> Imported:
             known += len(there)
             added += len(texts) - len(there)
     except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
+        raise StoreError(f"cannot read {path}: {_reason(error)}") from error
     except (ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise StoreError(
             f"cannot read {path}: {error}; expected a file of 'recdemo cache export'; "
             f"{added:,} vectors were taken in before the fault"
         ) from error
     return Imported(added, known, damaged)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _parts(cache: Cache, key: ModelKey) -> Iterator[Part]:
@@ -148,7 +152,7 @@ def _write_npz(path: Path, parts: Iterator[Part]) -> int:
 
 
 def _read_npz(path: Path) -> Iterator[Part]:
-    with np.load(path, allow_pickle=False) as arrays:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         _check_format(path, int(arrays["format"]))
         for i in range(sum(name.startswith("key.") for name in arrays.files)):
             key = ModelKey(**json.loads(str(arrays[f"key.{i}"])))

@@ -54,6 +54,13 @@ def find(provider: str, name: str) -> KnownModel | None:
     return _by_name().get((provider, _plain(name)))
 
 
+def prefix_of(known: KnownModel | None, option: str | None) -> str:
+    """Return what is put before every text."""
+    if option is None or option == "default":
+        return "" if known is None else known.prefix
+    return "" if option == "none" else option
+
+
 def price_of(provider: str, known: KnownModel | None) -> float | None:
     """Return US dollars per million tokens: 0 on one's own machine, None where not known."""
     if provider in FREE:

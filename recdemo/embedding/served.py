@@ -12,7 +12,7 @@ from recdemo.dataset import Dataset
 from recdemo.embedding import Embedded, FloatArray, Listeners, ModelName, ModelSpec, shorten
 from recdemo.embedding.asking import Answer, Asker, Sent, as_sent
 from recdemo.embedding.cache import CUT, WHOLE, Cache, ModelKey, open_cache
-from recdemo.embedding.known import KnownModel, find, price_of
+from recdemo.embedding.known import find, prefix_of, price_of
 from recdemo.embedding.options import EmbedOptions
 from recdemo.embedding.service import Service
 from recdemo.embedding.shortening import Shortening, shortening_of
@@ -21,13 +21,6 @@ from recdemo.errors import EmbeddingError
 from recdemo.texts import Texts
 
 READ = 4096  # vectors taken from the cache at a time
-
-
-def prefix_of(known: KnownModel | None, option: str | None) -> str:
-    """Return what is put before every text."""
-    if option is None or option == "default":
-        return "" if known is None else known.prefix
-    return "" if option == "none" else option
 
 
 def rules_of(options: EmbedOptions) -> tuple[str, ...]:

@@ -89,6 +89,7 @@ def as_csv(run: Run) -> str:
     measures = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in run.ks]
     head = ["model", "dimension", "how", "text", "truth", "protocol", "queries", "without_vector"]
     tail = ["bytes_per_item", "embed_seconds", "load_seconds", "query_seconds", "collection"]
+    tail += ["tokens", "cost_usd"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
@@ -102,6 +103,7 @@ def as_csv(run: Run) -> str:
             values += [score, *(row.interval.get(measure) or (None, None))]
         seconds = row.seconds
         values += [row.bytes_per_item, seconds.embed, seconds.load, seconds.query, row.collection]
+        values += [row.tokens, row.cost_usd]
         writer.writerow(values)
     return out.getvalue()
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from recdemo.protocols import ONE_SHOT, ONE_SHOT_FULL
 from recdemo.report.columns import Column
-from recdemo.report.overlap import interval
+from recdemo.report.overlap import interval, paid_columns
 from recdemo.runs import Row, Run
 
 
@@ -38,6 +38,7 @@ def columns(run: Run) -> list[Column]:
         Column("95 %", True, tuple(interval(row, f"ndcg@{k}") for row in full), 2),
         Column(f"full Hit@{k}", True, tuple(f"{row.recall[k]:.4f}" for row in full), 5),
         Column("B/item", True, tuple(f"{row.bytes_per_item:,}" for row in sampled), 6),
+        *paid_columns(sampled),
     ]
     return [column for column in result if column.rank < 9]
 

@@ -39,6 +39,7 @@ def columns(run: Run) -> list[Column]:
         numbers("95 %", (interval(row, f"recall@{small}") for row in rows), 6),
         numbers(f"nDCG@{k}", (f"{row.ndcg[k]:.4f}" for row in rows), 2),
         numbers("B/item", (f"{row.bytes_per_item:,}" for row in rows), 5),
+        *paid_columns(rows),
         numbers("embed s", (_seconds(row.seconds.embed) for row in rows), 8),
         numbers("load s", (_seconds(row.seconds.load) for row in rows), 8),
         numbers("query s", (_seconds(row.seconds.query) for row in rows), 7),
@@ -48,6 +49,17 @@ def columns(run: Run) -> list[Column]:
     if not any(row.user_standard_error for row in rows):
         result = [c for c in result if c.title != "users SE"]
     return [c for c in result if c.rank < 9]
+
+
+def paid_columns(rows: Sequence[Row]) -> list[Column]:
+    """Return what the run paid for embedding, where it paid for any row."""
+    if not any(row.tokens or row.cost_usd != 0 for row in rows):
+        return []
+    costs = ("?" if row.cost_usd is None else f"${row.cost_usd:.4f}" for row in rows)
+    return [
+        Column("Cost", True, tuple(costs), 3),
+        Column("Tokens", True, tuple(f"{row.tokens:,}" for row in rows), 8),
+    ]
 
 
 def interval(row: Row, name: str) -> str:
