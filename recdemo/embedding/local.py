@@ -30,7 +30,7 @@ _OFFLINE = "HF_HUB_OFFLINE is set"
 _ENDLESS = 10**6  # tokens: what tokenizers say of models that have no limit is above
 _WAIT = 10.0  # seconds for the hub
 # Of a folder: weights for other engines, and what is for people.
-_NOT_READ = (".md", ".onnx", ".h5", ".msgpack", ".ot", ".gguf", ".mlmodel")
+_NOT_READ = (".md", ".onnx", ".h5", ".msgpack", ".gguf", ".mlmodel")
 
 
 class LocalService:
@@ -47,7 +47,7 @@ class LocalService:
         tokens = self._count(texts)
         most = self.limits.text_tokens
         if most is not None and max(tokens) > most:
-            raise TooMuch(f"{max(tokens):,} tokens; {self._name} takes {most:,}")
+            raise TooMuch(f"{max(tokens):,} tokens; the model takes {most:,}")
         with _running(self._name):
             vectors = self._model.encode(
                 list(texts),
