@@ -118,35 +118,35 @@ def plan(
             in the file only those of this model and prompt count as there.
         limit: at most so many items, the first ones.
     """
-    if "{" not in prompt:
-        raise DatasetError(f"the prompt {prompt!r} has no field; write one as {{title}}")
     _check_items(catalog, file)
-    hashed = hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()[:12]
-    filled = draft(catalog, prompt).values
-    told = _told(catalog, prompt)
-    groups: dict[str, list[str]] = {}
+    hashed, filled, told = _hash(prompt), draft(catalog, prompt).values, _told(catalog, prompt)
+    asked: list[int] = []  # rows
     taken_over: list[Synopsis] = []
     untold: list[str] = []
-    n_there = n_asked = n_left = 0
+    n_there = 0
     for row, item_id in enumerate(catalog.item_ids):
         there = file.by_item.get(item_id)
         synopsis = " ".join(catalog.text(row, "synopsis").split())
-        if there is not None and (
-            not overwrite or (there.model, there.prompt_hash) == (model, hashed)
-        ):
+        if there and (not overwrite or (there.model, there.prompt_hash) == (model, hashed)):
             n_there += 1
         elif synopsis and not overwrite:
             taken_over.append(Synopsis(item_id, synopsis, CATALOG, "", ""))
-        elif not told[row]:
-            untold.append(item_id)
-        elif limit is not None and n_asked == limit:
-            n_left += 1
+        elif told[row]:
+            asked.append(row)
         else:
-            n_asked += 1
-            groups.setdefault(filled[row], []).append(item_id)
-    items = tuple(map(tuple, groups.values()))
+            untold.append(item_id)
+    groups: dict[str, list[str]] = {}
+    for row in asked[:limit]:
+        groups.setdefault(filled[row], []).append(catalog.item_ids[row])
     return Plan(
-        model, hashed, tuple(groups), items, tuple(taken_over), n_there, tuple(untold), n_left
+        model,
+        hashed,
+        prompts=tuple(groups),
+        item_ids=tuple(map(tuple, groups.values())),
+        taken_over=tuple(taken_over),
+        n_there=n_there,
+        untold=tuple(untold),
+        n_left=len(asked[limit:]) if limit is not None else 0,
     )
 
 
@@ -225,6 +225,12 @@ def _check_items(catalog: Catalog, file: SynopsisFile) -> None:
         raise DatasetError(
             f"{file.path} has texts of other items than {catalog.name}; choose another --output"
         )
+
+
+def _hash(prompt: str) -> str:
+    if "{" not in prompt:
+        raise DatasetError(f"the prompt {prompt!r} has no field; write one as {{title}}")
+    return hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def _told(catalog: Catalog, prompt: str) -> list[bool]:

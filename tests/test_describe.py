@@ -549,6 +549,12 @@ def test_the_command_writes_the_texts_and_says_how_to_use_them(chat, shop, comma
     assert len(chat.prompts) == 3
 
 
+def test_items_beyond_the_limit_are_told_of(chat, command):
+    out, _ = command("--limit", "1")
+    assert "cost not known; 2 items are beyond --limit" in out
+    assert chat.prompts == ["Ant"]
+
+
 def test_items_without_a_text_are_listed_with_the_command_to_try_again(chat, shop, command):
     chat.says = lambda prompt: "unknown" if prompt == "Bee" else f"On {prompt}"
     _, err = command(code=1)

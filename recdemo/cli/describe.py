@@ -140,10 +140,11 @@ def _estimate(planned: "Plan", price: "Price | None") -> str:
 def _result(
     planned: "Plan", written: "Written", file: "SynopsisFile", price: "Price | None"
 ) -> str:
+    beyond = f"; {planned.n_left:,} items are beyond --limit" if planned.n_left else ""
     return (
         f"{written.items:,} texts by {planned.model} written to {file.path}, which holds "
         f"{len(file.by_item):,} now; {written.tokens_in:,} tokens read, {written.tokens_out:,} "
-        f"written: {_dollars(written.cost, price)}\n"
+        f"written: {_dollars(written.cost, price)}{beyond}\n"
         f"use them with --text {shlex.quote(str(file.path))}\n"
     )
 
