@@ -14,6 +14,7 @@ from typing import Any
 from tests.embedding_faults import Answer, Received, ServedModel, count_words, error_answer, reply
 from tests.embedding_server import EmbeddingServer
 
+KEY = "sk-very-secret-0123456789"
 OVERLOADED = reply(503, {"error": {"message": "overloaded"}})
 HANGS_UP = Answer(0, b"")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from recdemo.settings import settings
+from tests import chat_server
 from tests.embedding_server import EmbeddingServer
 
 
@@ -32,3 +33,17 @@ def embedding_server() -> Iterator[EmbeddingServer]:
     with EmbeddingServer() as server:
         yield server
     server.check()
+
+
+@pytest.fixture
+def chat(
+    embedding_server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[chat_server.FakeChat]:
+    """A server that chats, which OpenAI's form and Ollama are told to use."""
+    embedding_server.key = chat_server.KEY
+    monkeypatch.setenv("OPENAI_API_KEY", chat_server.KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", embedding_server.openai_url)
+    monkeypatch.setenv("OLLAMA_HOST", embedding_server.url)
+    settings.cache_clear()
+    yield chat_server.serve(embedding_server, lambda prompt: f"On {prompt}")
+    settings.cache_clear()
