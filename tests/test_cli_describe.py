@@ -8,8 +8,6 @@ import pytest
 from recdemo import cli
 from tests.describing import rows
 
-# --- The command ---
-
 
 @pytest.fixture
 def shop(tmp_path):

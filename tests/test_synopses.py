@@ -13,9 +13,6 @@ def path(tmp_path):
     return tmp_path / "texts.csv"
 
 
-# --- The file ---
-
-
 def test_a_cut_last_line_is_dropped_and_its_item_asked_again(path):
     run(animals(), FakeChat(Ant="Digs", Bee="Hums", Cat="Mew, mew"), path)
     whole = path.read_bytes()
