@@ -28,6 +28,8 @@ from recdemo.truth import OVERLAPS
 from recdemo.truth.files import find_truth
 from recdemo.user_bootstrap import with_user_bootstrap
 
+LONG_WAIT = 5.0  # seconds; of shorter ones nobody needs to hear
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -138,7 +140,8 @@ def _listeners(watcher: benchmark.Watcher, on_notice: Callable[[str], None]) -> 
             on_notice(message)
 
     def wait(reason: str, seconds: float) -> None:
-        on_notice(f"waiting {seconds:.0f} s: {reason}")
+        if seconds >= LONG_WAIT:
+            on_notice(f"waiting {seconds:.0f} s: {reason}")
 
     return Listeners(once, wait, _step(watcher, "pulling"))
 

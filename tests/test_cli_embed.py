@@ -131,11 +131,14 @@ def test_texts_are_embedded_once_and_the_next_run_sends_nothing(
     assert (row["vectors"], row["tokens"]) == (60, sum(len(t.split()) for t in set(TEXTS)))
     assert row["cost_usd"] == pytest.approx(row["tokens"] * 0.07 / 1e6)
     assert set(embedding_server.paid.values()) == {1}
-    assert len(embedding_server.requests) == 6
+    assert (row["model"], len(embedding_server.requests)) == (V4, 6)
     check_kept(tmp_path, embedding_server)
     [again] = json.loads(recdemo(*command, home=tmp_path, server=embedding_server).out)
     assert (again["vectors"], again["tokens"], again["cost_usd"]) == (60, 0, 0.0)
     assert len(embedding_server.requests) == 6
+    cut = ("embed", "openai:text-embedding-3-small@64,512,1536", *command[2:])
+    [whole] = json.loads(recdemo(*cut, home=tmp_path, server=embedding_server).out)
+    assert whole["model"] == "openai:text-embedding-3-small"  # all three are cut from it
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -89,7 +88,7 @@ def _embed_all(
     with _bars() as shown, _explained(done):
         for each in texts:
             for name in distinct(names, options):
-                row = Done(str(replace(name, dimension=None)), each.name)
+                row = Done(str(name), each.name)
                 row.total = len(data) - each.n_blank
                 done.append(row)
                 bar = _Bar(shown, row, done)

@@ -63,13 +63,13 @@ def estimate(
 
 
 def distinct(models: Sequence[ModelName], options: EmbedOptions) -> list[ModelName]:
-    """Return the models whose vectors differ: of dimensions cut from the same ones, the first."""
-    found: dict[tuple[str, str, int | None], ModelName] = {}
-    for name in models:
-        known = find(name.provider, name.name)
-        ask = shortening_of(name, known, options.shorten).ask
-        found.setdefault((name.provider, name.name, ask), name)
-    return list(found.values())
+    """Return what has to be asked for: a model once, however many dimensions are cut from it."""
+    asked = (
+        replace(name, dimension=shortening_of(name, known, options.shorten).ask)
+        for name in models
+        for known in [find(name.provider, name.name)]
+    )
+    return list(dict.fromkeys(asked))
 
 
 def can_cost(name: ModelName) -> bool:
