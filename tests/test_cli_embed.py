@@ -338,3 +338,26 @@ def test_the_cache_is_shown_and_pruned(
     assert gone == "openai:tiny: 59 vectors removed\n"
     [row] = json.loads(recdemo("cache", "show", "--format", "json", home=tmp_path).out)
     assert (row["name"], row["vectors"]) == ("text-embedding-v4", 59)
+
+
+def test_items_without_text_stop_the_run_or_score_0_as_queries(
+    recdemo: Program, shop: Path, tmp_path: Path, embedding_server: EmbeddingServer
+) -> None:
+    items = shop / "items.csv"
+    lines = items.read_text().splitlines()
+    lines[3:5] = ["i2,Item 2,", "i3,Item 3, "]
+    items.write_text("\n".join(lines) + "\n")
+    common = ("--dataset", str(shop), "--text", "synopsis")
+    for command in (("embed", V4), ("evaluate", V4), ("similar", "Item 7", "--model", V4)):
+        done = recdemo(*command, *common, home=tmp_path, server=embedding_server, code=1)
+        assert "2 of 60 items (item_id i2, i3)" in done.err
+        assert "--on-empty skip" in done.err
+    assert embedding_server.requests == []
+    skip = (*common, "--on-empty", "skip")
+    evaluate = ("evaluate", V4, "baseline:lsa@2", "--k", "5", "--format", "json", *skip)
+    run = json.loads(recdemo(*evaluate, home=tmp_path, server=embedding_server).out)
+    assert [row["without_vector"] for row in run["rows"]] == [2, 2]
+    assert [row["queries"] for row in run["rows"]] == [60, 60]
+    similar = ("similar", "id:i2", "--model", V4, *skip)
+    done = recdemo(*similar, home=tmp_path, server=embedding_server, code=1)
+    assert "has no text, so it has no vector" in done.err
