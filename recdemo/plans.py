@@ -11,7 +11,7 @@ from typing import Any
 from recdemo import benchmark
 from recdemo.dataset import DEFAULT, Dataset, open_dataset
 from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
-from recdemo.embedding import Listeners, parse_models
+from recdemo.embedding import Listeners
 from recdemo.embedding.estimates import can_cost, check_cost, estimate
 from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
 from recdemo.errors import DatasetError, StoreError
@@ -22,7 +22,7 @@ from recdemo.runs import Run
 from recdemo.scoring.oneshot import Ties
 from recdemo.slicing import check_by
 from recdemo.store import VectorStore
-from recdemo.suites import Suite, open_suite, usable_ks
+from recdemo.suites import Suite, named, open_suite, usable_ks
 from recdemo.texts import fill, portable, text_names
 from recdemo.truth import OVERLAPS
 from recdemo.truth.files import find_truth
@@ -64,7 +64,7 @@ class Request:
     def open_suite(self) -> Suite:
         """Return the models that are named, or the suite."""
         if self.models:
-            return Suite(tuple(name for model in self.models for name in parse_models(model)))
+            return Suite(named(self.models))
         return open_suite(self.suite)
 
 
@@ -119,15 +119,20 @@ def carry_out(
         embed=options,
         asked=request.as_settings(),
     )
-    if options.max_cost is not None:
-        paid = plan.models if plan.must_run else tuple(filter(can_cost, plan.models))
-        check_cost(estimate(paid, texts, options), options.max_cost)
+    _check_cost(plan)
     listeners = _listeners(watcher, on_notice)
     run = benchmark.evaluate(data, store, plan, judge, watcher, store_name, reopen, listeners)
     if request.user_bootstrap and isinstance(judge, Overlap):
         resample = _step(watcher, "user bootstrap")
         run = with_user_bootstrap(run, data, store, judge.truths, request.user_bootstrap, resample)
     return run
+
+
+def _check_cost(plan: benchmark.Plan) -> None:
+    """Refuse what all models together would cost too much, before any of them runs."""
+    if plan.embed.max_cost is not None:
+        paid = plan.models if plan.must_run else tuple(filter(can_cost, plan.models))
+        check_cost(estimate(paid, plan.texts, plan.embed), plan.embed.max_cost)
 
 
 def _listeners(watcher: benchmark.Watcher, on_notice: Callable[[str], None]) -> Listeners:

@@ -87,8 +87,7 @@ def _lists(
             )
             for name in names
         ]  # fmt: skip
-    if len(opinions) == 2:
-        opinions = list(side_by_side(*opinions))
+    opinions = list(side_by_side(*opinions)) if second else opinions
     return Lists(dataset, row, tuple(opinions), texts.name)
 
 
