@@ -22,6 +22,7 @@ from recdemo.cli import (
     report,
     similar,
     truth,
+    ui,
 )
 from recdemo.errors import RecdemoError
 
@@ -38,6 +39,7 @@ app.command()(check.check)
 app.command()(report.report)
 app.command()(embed.embed)
 app.command()(describe.describe)
+app.command()(ui.ui)
 app.command()(models.models)
 app.add_typer(cache.app, name="cache")
 app.add_typer(dataset.dataset_app, name="dataset")

@@ -1,0 +1,1 @@
+"""The terminal UI; importing this package does not load Textual, its modules do."""

@@ -1,0 +1,82 @@
+"""The app: style sheet, keys that work everywhere, and what is remembered between two starts."""
+
+import asyncio
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.theme import Theme
+
+from recdemo.ui.dialogs import Help
+from recdemo.ui.screens import MainScreen
+from recdemo.ui.services import Services
+from recdemo.ui.state import State, read_state
+
+_THREADS = 16  # questions at once, those that nobody waits for any more among them
+
+
+class _Threads(ThreadPoolExecutor):
+    """Threads that nobody waits for at the end: quitting is immediate, whatever they do."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait=False, cancel_futures=True)
+
+
+class RecdemoApp(App[None]):
+    """Look an item up, and see side by side what two models would recommend."""
+
+    TITLE = "recdemo"
+    CSS_PATH = "recdemo.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "help", "Help"),
+        Binding("question_mark", "help", show=False),
+        Binding("ctrl+q", "quit", "Quit", priority=True),
+        Binding("q", "quit", show=False),
+    ]
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._note = ""
+        state = State()
+        if services.state is not None:
+            state, self._note = read_state(services.state)
+        self.main = MainScreen(services, state)
+
+    def on_mount(self) -> None:
+        """Show the main screen."""
+        asyncio.get_running_loop().set_default_executor(_Threads(_THREADS, "recdemo"))
+        if self.main.state.theme in self.available_themes:
+            self.theme = self.main.state.theme
+        self.theme_changed_signal.subscribe(self, self._theme_changed)
+        self.push_screen(self.main)
+        if self._note:
+            self.notify(self._note, severity="warning", markup=False)
+
+    def _theme_changed(self, theme: Theme) -> None:
+        self.main.remember_theme(theme.name)
+
+    def action_help(self) -> None:
+        """Say what the keys do."""
+        if not isinstance(self.screen, Help):
+            self.push_screen(Help())
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Add every action of the main screen to the command palette."""
+        for command in super().get_system_commands(screen):
+            if command.title not in ("Keys", "Maximize", "Minimize"):
+                yield command
+        if screen is not self.main:
+            return
+        main = self.main
+        yield SystemCommand("Search", "move to the search field", main.action_search)
+        yield SystemCommand("Left model", "choose it", lambda: main.action_pick("left"))
+        yield SystemCommand("Right model", "choose it", lambda: main.action_pick("right"))
+        yield SystemCommand("Truth list", "show it, or the model again", main.action_truth)
+        yield SystemCommand("Results", "of the latest evaluation", main.action_results)
+        yield SystemCommand("How many", "recommendations are shown", main.action_more)
+        yield SystemCommand("Back", "to the item before", main.action_back)
+        yield SystemCommand("Help", "what the keys do", self.action_help)

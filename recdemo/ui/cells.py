@@ -1,0 +1,27 @@
+"""Texts of a catalog made fit for cells of a terminal; they are data and may hold anything."""
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+MORE = "…"
+
+
+def clean(text: str) -> str:
+    """Return *text* on one line, without control characters and marks that turn the direction."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def fit(text: str, width: int) -> str:
+    """Return *text* in at most *width* columns, with an ellipsis where it is cut."""
+    if cell_len(text) <= width:
+        return text
+    if width < 1:
+        return ""
+    return set_cell_size(text, width - 1).rstrip() + MORE
+
+
+def cell(text: str, width: int, right: bool = False) -> Text:
+    """Return a cell of exactly *width* columns, the last one a gap; never markup."""
+    shown = fit(clean(text), width - 1)
+    blank = " " * max(0, width - 1 - cell_len(shown))
+    return Text(f"{blank}{shown} " if right else f"{shown}{blank} ", no_wrap=True, end="")

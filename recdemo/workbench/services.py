@@ -1,0 +1,74 @@
+"""The services of the terminal UI. What they need is loaded when the first of them is called.
+
+So the first screen stands before NumPy, SciPy and the store have been imported.
+"""
+
+from typing import TYPE_CHECKING
+
+from recdemo.errors import RecdemoError
+from recdemo.settings import settings
+from recdemo.ui.services import Choice, Facts, Results, Services, Steps
+from recdemo.workbench.wanted import Wanted
+
+if TYPE_CHECKING:
+    from recdemo.workbench.bench import Workbench
+
+
+def open_services(wanted: Wanted) -> Services:
+    """Return what the UI can ask for; nothing is read yet."""
+    late = _Late(wanted)
+    return Services(
+        open=late.open,
+        search=lambda query, limit: late.bench.search(query, limit),
+        item=lambda row: late.bench.item(row),
+        prepare=lambda *asked: late.bench.prepare(*asked),
+        recommend=lambda model, row, k: late.bench.recommend(model, row, k),
+        truth=lambda row, k: late.bench.truth(row, k),
+        choices=lambda: late.bench.choices(),
+        more_choices=late.more_choices,
+        results=late.results,
+        evaluate=late.evaluate,
+        state=None if wanted.visitor else settings().home / "ui.json",
+    )
+
+
+def stop_all() -> None:
+    """End the evaluations that still run."""
+    from recdemo.workbench import evaluating
+
+    evaluating.stop_all()
+
+
+class _Late:
+    """A workbench that is made when it is first asked."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._bench: Workbench | None = None
+
+    @property
+    def bench(self) -> "Workbench":
+        if self._bench is None:
+            raise RecdemoError("the items are still being read; try again in a moment")
+        return self._bench
+
+    def open(self) -> Facts:
+        from recdemo.workbench.bench import Workbench
+
+        self._bench = Workbench(self._wanted)
+        return self._bench.facts()
+
+    def more_choices(self) -> tuple[Choice, ...]:
+        from recdemo.workbench import models
+
+        return () if self._wanted.visitor else models.known()
+
+    def results(self) -> Results | None:
+        from recdemo.workbench.results import latest
+
+        return latest()
+
+    def evaluate(self, steps: Steps) -> None:
+        from recdemo.workbench.evaluating import evaluate
+
+        evaluate(self._wanted, steps)
