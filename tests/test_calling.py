@@ -414,6 +414,20 @@ def test_requests_are_under_way_at_once_and_answers_come_as_they_arrive() -> Non
     assert out.get(timeout=10) is None
 
 
+def test_the_next_request_is_under_way_while_the_caller_stores_an_answer() -> None:
+    second = threading.Event()
+
+    def refuse(texts: list[str]) -> Reply | None:
+        if texts == ["b"]:
+            second.set()
+        return None
+
+    answers = call(FakeService(Limits(texts=1), refuse), ["a", "b"])
+    next(answers)
+    assert second.wait(timeout=10)
+    assert len(collect(answers)) == 1
+
+
 def test_answers_under_way_when_the_run_fails_are_still_given_out() -> None:
     failing: queue.Queue[threading.Thread] = queue.Queue()
 
@@ -463,26 +477,40 @@ def test_closing_the_generator_starts_no_request_and_waits_for_none() -> None:
     assert seen <= 3
 
 
-def test_a_service_that_asks_for_patience_gets_fewer_requests_at_once() -> None:
-    clock, most = FakeClock(), [0]
-    under_way: list[int] = []
-    lock = threading.Lock()
-    refusals = iter([True] * 4)
+def test_a_service_that_asks_for_patience_gets_one_request_and_then_more_again() -> None:
+    service = HeldService(Limits(texts=1, at_once=3))
+    out = in_thread(service, ["a", "b", "c", "d"])
+    for gate in [service.arrived.get(timeout=10)[1] for _ in range(3)]:
+        gate.put(Later("rate limit"))
+    gate = service.arrived.get(timeout=10)[1]
+    with pytest.raises(queue.Empty):
+        service.arrived.get(timeout=0.1)
+    gate.put(None)
+    for gate in [service.arrived.get(timeout=10)[1] for _ in range(2)]:
+        gate.put(None)
+    service.arrived.get(timeout=10)[1].put(None)
+    results = [out.get(timeout=10) for _ in range(5)]
+    assert sorted(str(result) for result in results) == ["None", "[0]", "[1]", "[2]", "[3]"]
+
+
+def test_the_longest_wait_that_is_asked_for_holds_for_all() -> None:
+    clock, first = FakeClock(), queue.Queue[threading.Thread]()
+    left = {"a", "b"}
 
     def refuse(texts: list[str]) -> Reply | None:
-        with lock:
-            under_way.append(1)
-            refused = next(refusals, False)
-            if not refused:
-                most.append(len(under_way))
-            under_way.pop()
-        if refused:
-            raise Later("rate limit", after=1.0)
-        return None
+        if texts[0] not in left:
+            return None
+        left.remove(texts[0])
+        if texts == ["a"]:
+            first.put(threading.current_thread())
+            raise Later("rate limit", after=100.0)
+        first.get(timeout=10).join()  # so that this one is heard of last
+        raise Later("rate limit", after=1.0)
 
-    service = FakeService(Limits(texts=1, at_once=4), refuse)
-    assert collect(call(service, TEN, pace=clock.pace())) == expected(TEN)
-    assert len(clock.slept) >= 1
+    service = FakeService(Limits(texts=1, at_once=2), refuse)
+    found = collect(call(service, ["a", "b"], pace=clock.pace(chance=0.0)))
+    assert found == expected(["a", "b"])
+    assert clock.slept == [100.0]
 
 
 INTERRUPTED = """
