@@ -24,6 +24,7 @@ from recdemo.cli import (
     truth,
     ui,
 )
+from recdemo.cli.output import notice, write_anything
 from recdemo.errors import RecdemoError
 
 app = typer.Typer(
@@ -66,13 +67,14 @@ INTERRUPTED = 130
 
 def main() -> NoReturn:
     """Run the command line; a `RecdemoError` becomes one line on stderr and exit status 1."""
+    write_anything()
     try:
         app()
     except RecdemoError as error:
-        print(f"recdemo: {error}", file=sys.stderr)  # noqa: T201 the one place that prints errors
+        notice(str(error))
         sys.exit(1)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
-            print("recdemo: stopped; what was finished is kept", file=sys.stderr)  # noqa: T201
+            notice("stopped; what was finished is kept")
         raise
     sys.exit(0)
