@@ -11,9 +11,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -82,7 +83,22 @@ class Judging:
         if self._pool is None:
             judged = _judge(self._store, self._judge, name)
             return lambda: judged
-        return partial(_result, self._pool.submit(_work, name))
+        with _interrupts_held():
+            future = self._pool.submit(_work, name)  # starts a process where one is wanted
+        return partial(_result, future)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait: a process started meanwhile never hears of it, however young it is."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def n_processors() -> int:

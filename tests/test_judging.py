@@ -1,4 +1,5 @@
 import os
+import signal
 from functools import partial
 
 import numpy as np
@@ -22,7 +23,7 @@ REQUEST = Request(
 
 
 class FakeJudge:
-    """Says in which process it judged, ends that process, or refuses."""
+    """Says in which process it judged, or whether that is deaf to Ctrl-C; ends it, or refuses."""
 
     ks = (1,)
     n_queries = 1
@@ -33,7 +34,8 @@ class FakeJudge:
             os._exit(1)
         if name == "refuse":
             raise EmbeddingError("no vector for what is asked")
-        value = np.array([[float(os.getpid())]])
+        held = name == "deaf" and signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        value = np.array([[float(held if name == "deaf" else os.getpid())]])
         return [Judgment("overlap", "jaccard", Scores(np.zeros(1, np.int32), (1,), value, value))]
 
 
@@ -91,3 +93,10 @@ def test_an_error_here_does_not_wait_for_the_work_there():
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held here")
+def test_a_process_is_deaf_to_ctrl_c_from_its_first_moment_and_this_one_is_not():
+    with Judging(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
+        assert process_of(beside.submit("deaf")) == 1
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
