@@ -49,20 +49,21 @@ def open_suite(name: str) -> Suite:
 
 
 def _offline() -> Suite:
-    return Suite(_models(OFFLINE))
+    return Suite(named(OFFLINE))
 
 
 def _study() -> Suite:
     """Return the rows of the published study, which put nothing before its texts."""
     rows = [f"{row.model}@{row.dimension}" for row in bundled.read_published()]
-    return Suite(_models(rows), prefix="none")
+    return Suite(named(rows), prefix="none")
 
 
 _SUITES: dict[str, Callable[[], Suite]] = {"offline": _offline, "study": _study}
 
 
-def _models(names: Sequence[str]) -> tuple[ModelName, ...]:
-    return tuple(name for text in names for name in parse_models(text))
+def named(texts: Sequence[str]) -> tuple[ModelName, ...]:
+    """Return the models that *texts* name, each once, in their order."""
+    return tuple(dict.fromkeys(name for text in texts for name in parse_models(text)))
 
 
 def _read(path: Path) -> Suite:
@@ -88,7 +89,7 @@ def _read(path: Path) -> Suite:
             f"unknown shorten {shorten!r} in {path}; expected {', '.join(get_args(Shorten))}"
         )
     return Suite(
-        _models(models),
+        named(models),
         _text(found, "text", path),
         _text(found, "prefix", path),
         cast(Shorten | None, shorten),

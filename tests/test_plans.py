@@ -97,3 +97,8 @@ def test_a_run_without_settings_cannot_be_made_again():
     assert from_settings({}) == Request()
     with pytest.raises(StoreError, match="does not say how it was made"):
         from_settings(["x"])
+
+
+def test_a_model_that_is_named_twice_is_evaluated_once(home):
+    twice = dataclasses.replace(REQUEST, models=("baseline:random@3,3", "baseline:random@3"))
+    assert [(row.model, row.dimension) for row in run(twice).rows] == [("baseline:random", 3)]
