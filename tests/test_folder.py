@@ -251,3 +251,10 @@ def test_movielens_comes_before_an_own_data_set_in_the_same_folder(tmp_path: Pat
     assert len(opened(path)) == 5
     (path / "ratings.csv").unlink()
     assert len(opened(path)) == 3
+
+
+def test_a_description_may_be_longer_than_the_csv_module_allows_of_itself(tmp_path):
+    (tmp_path / "items.csv").write_text(f"item_id,description\na,{'z' * 300_000}\nb,y\n")
+    (tmp_path / "interactions.csv").write_text("user_id,item_id\nann,a\nann,b\n")
+    catalog = open_dataset(str(tmp_path)).catalog
+    assert [len(catalog.text(row, "description")) for row in (0, 1)] == [300_000, 1]

@@ -16,6 +16,7 @@ from recdemo.errors import DatasetError
 
 BLOCK = 4 << 20  # bytes read at once
 _LONGEST = 64 << 20  # bytes of one line; more is no text file with lines
+csv.field_size_limit(8 << 20)  # characters; of itself it refuses a description above 128 KiB
 
 
 @dataclass(frozen=True, slots=True)
