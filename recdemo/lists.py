@@ -148,9 +148,13 @@ def as_markdown(lists: Lists) -> str:
         rows = [["#", "", *(_head(lists.dataset, field) for field in shown), "d"]]
         rows.append(["---:", "---", *("---" for _ in shown), "---:"])
         for item in opinion.items:
-            cells = [_cell(lists.dataset, item.row, f).replace("|", "\\|") for f in shown]
+            cells = [_pipe_cell(_cell(lists.dataset, item.row, f)) for f in shown]
             own_mark = mark(item, len(lists.opinions) == 2)
             rows.append([str(item.rank), own_mark, *cells, f"{item.distance:.3f}"])
         body = "\n".join("| " + " | ".join(row) + " |" for row in rows)
         parts += [opinion.model, body]
     return "\n\n".join([*parts, legend(lists)]) + "\n"
+
+
+def _pipe_cell(text: str) -> str:
+    return " ".join(text.splitlines()).replace("|", "\\|")  # either would end the cell

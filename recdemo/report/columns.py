@@ -47,11 +47,15 @@ def rich_table(shown: Sequence[Column]) -> Table:
     return result
 
 
+def _pipe_cell(text: str) -> str:
+    return " ".join(text.splitlines()).replace("|", "\\|")  # either would end the cell
+
+
 def pipes(shown: Sequence[Column]) -> str:
     """Return a table as Markdown."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(map(_pipe_cell, cells)) + " |"
 
     rule = ["---:" if column.numeric else "---" for column in shown]
     body = zip(*(column.cells for column in shown), strict=True)
