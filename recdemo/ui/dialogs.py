@@ -27,7 +27,7 @@ Search        letters in the field; the first hit is shown at once
 up, down      move in a list; in the field they move in what was found
 Enter         from the field into the recommendations; there: go to that item
 Escape        one step back; it never quits
-Tab           from list to list
+left, right   from list to list; Tab as well
 
 F2, F3        choose the left model, the right model
 F4            truth list instead of the right model, and back

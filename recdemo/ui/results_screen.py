@@ -140,12 +140,7 @@ class ResultsScreen(Screen[str | None]):
             self._order.sort(
                 key=lambda i: _sort_key(results.rows[i][column], numbers), reverse=self._descending
             )
-        heads = []
-        for i, (title, numeric) in enumerate(zip(results.heads, results.numeric, strict=True)):
-            mark = (" ▼" if self._descending else " ▲") if i == self._column else ""
-            width = max(len(title) + 2, *(len(row[i]) for row in results.rows)) + 1
-            least = 0 if i < 2 or title.startswith("Recall@100") else 24 + 12 * i
-            heads.append(Head(title + mark, width, least, grows=i == 0, right=numeric))
+        heads = _heads(results, self._column, self._descending)
         self.query_one("#results", Sheet).fill(heads, [results.rows[i] for i in self._order])
 
     def action_sort(self, by: int) -> None:
@@ -241,6 +236,25 @@ class ResultsScreen(Screen[str | None]):
             self.notify("stopped; nothing of it is kept but its collections")
         else:
             self.dismiss(None)
+
+
+def _heads(results: Results, by: int | None, descending: bool) -> list[Head]:
+    """Return the columns; each needs room for all that are more important than itself."""
+    mark = " ▼" if descending else " ▲"
+    titles = [title + (mark if i == by else "") for i, title in enumerate(results.heads)]
+    widths = [
+        max(len(titles[i]), *(len(row[i]) for row in results.rows)) + 1 for i in range(len(titles))
+    ]
+    least, total = [0] * len(titles), 1
+    for i in sorted(range(len(titles)), key=lambda i: results.ranks[i]):
+        total += widths[i]
+        least[i] = total if results.ranks[i] else 0
+    return [
+        Head(title, width, minimum, grows=i == 0, right=numeric)
+        for i, (title, width, minimum, numeric) in enumerate(
+            zip(titles, widths, least, results.numeric, strict=True)
+        )
+    ]
 
 
 def _sort_key(text: str, number: bool) -> tuple[float, str]:

@@ -67,6 +67,7 @@ class MainScreen(Screen[None]):
         self.facts: Facts | None = None
         self.row: int | None = None  # the item that is shown
         self._hits: list[int] = []
+        self._at = 0  # the hit under the cursor; its table tells of it after a resize, too
         self._trail: list[int] = []  # items to go back to
         self._models: dict[str, str] = {}  # side -> model as asked for
         self._ready: dict[str, str] = {}  # side -> model as prepared
@@ -130,7 +131,7 @@ class MainScreen(Screen[None]):
         if self.facts is None or message.query != self.query_one("#search", Input).value:
             return
         lines = message.found.lines
-        self._hits = [line.row for line in lines]
+        self._hits, self._at = [line.row for line in lines], 0
         heads = hit_heads(self.facts.item_word)
         self.query_one("#hits", Sheet).fill(heads, [hit_cells(line) for line in lines])
         total = f"{message.found.total:,}"
@@ -145,9 +146,9 @@ class MainScreen(Screen[None]):
 
     @on(DataTable.RowHighlighted, "#hits")
     def _moved(self, message: DataTable.RowHighlighted) -> None:
-        hits = self.query_one("#hits", Sheet)
-        if message.cursor_row < len(self._hits) and (hits.has_focus or message.cursor_row):
-            self.show(self._hits[message.cursor_row])
+        if message.cursor_row != self._at and message.cursor_row < len(self._hits):
+            self._at = message.cursor_row
+            self.show(self._hits[self._at])
 
     def action_move_hit(self, by: int) -> None:
         """Move in the hits."""
@@ -348,6 +349,16 @@ class MainScreen(Screen[None]):
         self._ask_all()
 
     # --- tabs of a narrow screen, results, state ---
+
+    @on(Sheet.Turned)
+    def _turned(self, message: Sheet.Turned) -> None:
+        if self.pane("left").table.has_focus and message.side == "left":
+            self.remove_class("-reading")
+            self.query_one("#hits", Sheet).focus()
+        elif self.query_one("#hits", Sheet).has_focus:
+            self._read("left")
+        elif message.side == "left" or not self.has_class("-one"):
+            self._read(message.side)
 
     @on(Tabs.TabActivated)
     def _tab(self, message: Tabs.TabActivated) -> None:

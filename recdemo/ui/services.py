@@ -147,6 +147,7 @@ class Results:
     title: str
     heads: tuple[str, ...]
     numeric: tuple[bool, ...]
+    ranks: tuple[int, ...]  # where there is little room, columns with the largest go first
     rows: tuple[tuple[str, ...], ...]
     models: tuple[str, ...]  # provider:name@dimension of each row
     measure: str  # Recall@100

@@ -7,6 +7,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.widgets import DataTable
 
 from recdemo.ui.cells import cell
@@ -35,7 +36,16 @@ class Sheet(DataTable[Text]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", show=False),
         Binding("k", "cursor_up", show=False),
+        Binding("left", "turn('left')", show=False),
+        Binding("right", "turn('right')", show=False),
     ]
+
+    class Turned(Message):
+        """Somebody wants to go to the side, since a row has no cells to move along."""
+
+        def __init__(self, side: str) -> None:
+            super().__init__()
+            self.side = side
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id, cursor_type="row", cell_padding=0, zebra_stripes=False)
@@ -43,6 +53,10 @@ class Sheet(DataTable[Text]):
         self._lines: Sequence[Sequence[str]] = ()
         self._laid_out_for = 0
         self._shown: list[int] = []  # heads that there is room for
+
+    def action_turn(self, side: str) -> None:
+        """Tell that somebody wants to go to a side."""
+        self.post_message(self.Turned(side))
 
     def head_at(self, column: int) -> int:
         """Return which head stands over a column that is shown."""
@@ -85,4 +99,5 @@ class Sheet(DataTable[Text]):
             [cell(line[i], widths[i], self._heads[i].right) for i in shown] for line in self._lines
         )
         if 0 < cursor < len(self._lines):
-            self.move_cursor(row=cursor)
+            with self.prevent(DataTable.RowHighlighted):
+                self.move_cursor(row=cursor)

@@ -15,7 +15,7 @@ IN_TRUTH = "✓"
 ONLY_HERE = "+"
 MARKS = f"{IN_TRUTH} in the truth list of this item   {ONLY_HERE} only this side recommends it"
 
-_WIDE, _WIDER, _WIDEST = 44, 52, 80  # widths of a table from which on it tells more
+_WIDE, _WIDER, _WIDEST = 44, 52, 74  # widths of a table from which on it tells more
 
 
 def hit_heads(item_word: str) -> list[Head]:

@@ -22,6 +22,7 @@ def shown(run: Run) -> Results:
         title=f"{run.dataset.name}, {run.created[:16].replace('T', ' ')} UTC",
         heads=tuple(column.title for column in table),
         numeric=tuple(column.numeric for column in table),
+        ranks=tuple(column.rank for column in table),
         rows=tuple(zip(*(column.cells for column in table), strict=True)),
         models=tuple(row.label for row in run.rows),
         measure=measure_of(run).title,
