@@ -25,7 +25,7 @@ from recdemo.slicing import slices_of
 from recdemo.store import VectorStore
 from recdemo.texts import Texts
 
-RECORDED = ("numpy", "scipy", "scikit-learn", "qdrant-edge-py")
+RECORDED = ("numpy", "scipy", "scikit-learn")
 ANY_TEXT = "any"  # of a row that reads no text, where a run has several texts
 
 
@@ -112,7 +112,7 @@ def evaluate(
         raise RecdemoError(f"no model of the suite can run here: {_reasons(skipped)}")
     watcher.row("intervals", len(pairs), len(pairs))
     rows = [_with_slices(row, dataset, plan.by) for row in _with_intervals(rows)]
-    return _run(dataset, plan, judge, rows, skipped, store_name)
+    return _run(dataset, plan, judge, rows, skipped, (store_name, store.versions()))
 
 
 def _reasons(skipped: Sequence[Skipped]) -> str:
@@ -211,7 +211,7 @@ def _run(
     judge: Judge,
     rows: Sequence[Row],
     skipped: Sequence[Skipped],
-    store_name: str,
+    store: tuple[str, Mapping[str, str]],
 ) -> Run:
     now = datetime.now(UTC)
     truths = judge.truths if isinstance(judge, Overlap) else ()
@@ -224,7 +224,7 @@ def _run(
         dataset=DatasetFacts(
             dataset.name, len(dataset), judge.n_rated, dataset.n_users, dataset.n_interactions
         ),
-        store=store_name,
+        store=store[0],
         ks=judge.ks,
         chance=first.chance,
         ceiling=first.ceiling,
@@ -234,7 +234,11 @@ def _run(
         truths=facts,
         one_shot=judge.facts() if isinstance(judge, OneShot) else {},
         settings={**plan.asked, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
-        versions={"python": platform.python_version()} | {name: version(name) for name in RECORDED},
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in RECORDED},
+            **store[1],
+        },
         hashes={f"texts {texts.name}": texts.hash for texts in plan.texts}
         | {f"truth {truth.overlap}": truth.hash() for truth in truths},
     )

@@ -15,6 +15,8 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=lambda: user_data_path("recdemo", appauthor=False))
     store: str = "embedded"
+    store_key: SecretStr | None = None  # of a Qdrant server
+    store_grpc: bool = False  # ask it by gRPC
 
     # Of services, by the names that their own tools read. An address may hold a password.
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")

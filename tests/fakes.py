@@ -68,7 +68,7 @@ class MemoryStore:
             found[i, : len(order)], distances[i, : len(order)] = kept_rows[order], kept[order]
         return Neighbors(found, distances)
 
-    def read(self, name: str) -> Iterator[Batch]:
+    def read(self, name: str, *, payloads: bool = False) -> Iterator[Batch]:
         _, rows, vectors = self.kept[name]
         for start in range(0, len(rows), 2):
             yield Batch(rows[start : start + 2], vectors[start : start + 2])
@@ -82,6 +82,9 @@ class MemoryStore:
 
     def delete(self, name: str) -> None:
         del self.kept[name]
+
+    def versions(self) -> dict[str, str]:
+        return {}
 
     def close(self) -> None:
         pass

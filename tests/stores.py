@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
+from qdrant_client import QdrantClient
 
 from recdemo.store import (
     Batch,
@@ -14,12 +15,28 @@ from recdemo.store import (
     Neighbors,
     VectorStore,
 )
+from recdemo.store.connection import Connection
 from recdemo.store.edge import EdgeStore
+from recdemo.store.location import Location
+from recdemo.store.server import ServerStore
 
 
 def open_test_store(kind: str, folder: Path) -> VectorStore:
-    """Open the store *kind*; ``edge`` is the only one so far."""
-    return {"edge": EdgeStore}[kind](folder)
+    """Open a store: ``edge``, or the code of the server store on the client's ``memory``."""
+    return EdgeStore(folder) if kind == "edge" else memory_store()
+
+
+def memory_store(client: QdrantClient | None = None) -> ServerStore:
+    """Open the server store on an in-process client, which answers as a server does."""
+    location = Location("http://in-process:6333")
+    connection = Connection(client or QdrantClient(":memory:"), location, sleep=never)
+    connection.greet()
+    return ServerStore(connection)
+
+
+def never(seconds: float) -> None:
+    """Fail the test: nothing here is worth a second try."""
+    raise AssertionError(f"waited {seconds} s")
 
 
 def collection(

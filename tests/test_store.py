@@ -23,7 +23,7 @@ from tests.stores import batch, brute_force, collection, open_test_store
 LINE = {0: 0.0, 1: 0.0, 2: 1.0, 4: 3.0}
 
 
-@pytest.fixture(params=["edge"])
+@pytest.fixture(params=["edge", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
     with closing(open_test_store(request.param, tmp_path / "collections")) as store:
         yield store

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,8 +115,8 @@ class VectorStore(Protocol):
         """
         ...
 
-    def read(self, name: str) -> Iterator[Batch]:
-        """Yield all stored points in the order of their rows, without payloads."""
+    def read(self, name: str, *, payloads: bool = False) -> Iterator[Batch]:
+        """Yield all stored points in the order of their rows."""
         ...
 
     def status(self, name: str) -> CollectionStatus:
@@ -129,6 +129,10 @@ class VectorStore(Protocol):
 
     def delete(self, name: str) -> None:
         """Remove a collection of recdemo's; what is not recdemo's is an error."""
+        ...
+
+    def versions(self) -> dict[str, str]:
+        """Tell the versions of what the collections live in."""
         ...
 
     def close(self) -> None:
@@ -148,7 +152,26 @@ def open_store(location: str, on_wait: Notice = lambda message: None) -> VectorS
         from recdemo.store.edge import EdgeStore
 
         return EdgeStore(settings().collections, on_wait)
-    raise StoreError(f"unknown store {location!r}; expected 'embedded'")
+    from recdemo.store.location import is_server, parse_location
+
+    if is_server(location):
+        from recdemo.settings import settings
+        from recdemo.store.server import open_server
+
+        address = parse_location(location, settings().store_grpc)
+        return open_server(address, settings().store_key, on_wait)
+    raise StoreError(f"unknown store {location!r}; expected 'embedded' or http://HOST:6333")
+
+
+def parse_info(values: Mapping[str, Any]) -> CollectionInfo | None:
+    """Return what a collection says of itself; None where that is not what it should be."""
+    kinds = get_type_hints(CollectionInfo)
+    try:
+        info = CollectionInfo(**{name: values[name] for name in kinds if name in values})
+    except TypeError:  # a field is missing
+        return None
+    fits = all(isinstance(getattr(info, name), kind) for name, kind in kinds.items())
+    return info if fits else None
 
 
 def check_vectors(batch: Batch, info: CollectionInfo) -> None:

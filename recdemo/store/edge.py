@@ -7,12 +7,12 @@ open the same shard, so queries go to it in short batches, behind a lock of our 
 """
 
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from importlib.metadata import version
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -41,7 +41,7 @@ from recdemo.store import (
     selecting,
 )
 from recdemo.store.files import TEMPORARY, State, file_errors, look
-from recdemo.store.locks import Locks, is_being_built
+from recdemo.store.locks import Locks
 from recdemo.store.points import PointsWriter, open_points, read_points
 
 HOLD = 0.5  # seconds that a collection is held open though others wait for it
@@ -84,11 +84,11 @@ class EdgeStore:
         with file_errors(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
         with self._locks(path).building():
-            self._remove_leftovers(info.name)
+            files.remove_leftovers(self._folder, info.name)
             if files.is_built(path, info):  # by the one who was waited for
                 return
             files.check_room(self._folder, info)
-            temporary = self._temporary(info.name)
+            temporary = files.temporary(path)
             try:
                 with file_errors(temporary):
                     temporary.mkdir()
@@ -130,10 +130,11 @@ class EdgeStore:
                     found.rows[part], found.distances[part] = best.rows, best.distances
         return found
 
-    def read(self, name: str) -> Iterator[Batch]:
-        """Yield all stored points in the order of their rows, without payloads."""
+    def read(self, name: str, *, payloads: bool = False) -> Iterator[Batch]:
+        """Yield all stored points in the order of their rows."""
         path = self._path(name)
-        return read_points(path, files.complete(path))
+        points = read_points(path, files.complete(path))
+        return self._with_payloads(path, points) if payloads else points
 
     def status(self, name: str) -> CollectionStatus:
         """Tell bytes on disk, count, indexed vectors and state."""
@@ -165,32 +166,33 @@ class EdgeStore:
         locks = self._locks(path)
         with locks.building(), locks.using():
             files.check_ours(path)  # another process may have been faster
-            temporary = self._temporary(name)
+            temporary = files.temporary(path)
             with file_errors(path):
                 path.rename(temporary)  # gone at once, even if what follows is cut short
                 shutil.rmtree(temporary)
 
+    def versions(self) -> dict[str, str]:
+        """Tell the version of the engine."""
+        return {"qdrant-edge-py": version("qdrant-edge-py")}
+
     def close(self) -> None:
         """Release what the store holds, which is nothing between two calls."""
+
+    def _with_payloads(self, path: Path, points: Iterator[Batch]) -> Iterator[Batch]:
+        locks = self._locks(path)
+        for batch in points:
+            rows = batch.rows.tolist()
+            with _opened(path, locks) as shard, _engine(path, reading=True):
+                found = {each.id: each.payload for each in shard.retrieve(rows, True, False)}
+            yield replace(batch, payloads=tuple(found[row] or {} for row in rows))
 
     def _path(self, name: str) -> Path:
         if not _NAME.fullmatch(name) or TEMPORARY in name or name.endswith(".lock"):
             raise StoreError(f"no collection can have the name {name!r}")
         return self._folder / name
 
-    def _temporary(self, name: str) -> Path:
-        return self._folder / f"{name}{TEMPORARY}{secrets.token_hex(4)}"
-
     def _locks(self, path: Path) -> Locks:
         return Locks(path, self._on_wait, patience=self._patience, notice_after=self._notice_after)
-
-    def _remove_leftovers(self, name: str) -> None:
-        for path in self._folder.glob(f"*{TEMPORARY}*"):
-            owner = path.name.split(TEMPORARY)[0]
-            ours = look(path).state in (State.INCOMPLETE, State.COMPLETE)
-            with file_errors(path):
-                if ours and (owner == name or not is_being_built(self._folder / owner)):
-                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _fill(path: Path, info: CollectionInfo, batches: Iterable[Batch]) -> None:

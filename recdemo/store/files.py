@@ -8,16 +8,18 @@ collection.json   the `CollectionInfo` and the number of this format
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import IO, Any, get_type_hints
+from typing import IO, Any
 
 from recdemo.errors import StoreError
-from recdemo.store import FORMAT, CollectionInfo
+from recdemo.store import FORMAT, CollectionInfo, parse_info
+from recdemo.store.locks import is_being_built
 
 SHARD, VECTORS, ROWS, INFO = "shard", "vectors.npy", "rows.npy", "collection.json"
 TEMPORARY = ".tmp-"  # between the name and a random end, while a collection is built or removed
@@ -64,23 +66,13 @@ def look(path: Path) -> Found:
         return Found(path, State.FOREIGN)
     if isinstance(values["format"], int) and values["format"] > FORMAT:
         return Found(path, State.NEWER)
-    info = _info(values)
+    info = parse_info(values)
     if info is None:
         return Found(path, State.DAMAGED)
     info = replace(info, name=path.name)  # a copied folder goes by the name that it has now
     if not info.complete:
         return Found(path, State.INCOMPLETE, info)
     return Found(path, State.COMPLETE, info) if names >= _OURS else Found(path, State.DAMAGED)
-
-
-def _info(values: dict[str, Any]) -> CollectionInfo | None:
-    kinds = get_type_hints(CollectionInfo)
-    try:
-        info = CollectionInfo(**{name: values[name] for name in kinds if name in values})
-    except TypeError:  # a field is missing
-        return None
-    fits = all(isinstance(getattr(info, name), kind) for name, kind in kinds.items())
-    return info if fits else None
 
 
 def refusal(found: Found) -> StoreError:
@@ -151,6 +143,21 @@ def sync(file: IO[Any]) -> None:
     """Have what was written so far reach the disk, so that a power cut cannot undo it."""
     file.flush()
     os.fsync(file.fileno())
+
+
+def temporary(path: Path) -> Path:
+    """Return a name beside *path* that nobody else has."""
+    return path.with_name(f"{path.name}{TEMPORARY}{secrets.token_hex(4)}")
+
+
+def remove_leftovers(folder: Path, name: str) -> None:
+    """Remove what dead builders left in *folder*; the collection *name* is ours to build."""
+    for path in folder.glob(f"*{TEMPORARY}*"):
+        owner = path.name.split(TEMPORARY)[0]
+        ours = look(path).state in (State.INCOMPLETE, State.COMPLETE)
+        with file_errors(path):
+            if ours and (owner == name or not is_being_built(folder / owner)):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def bytes_on_disk(path: Path) -> int:

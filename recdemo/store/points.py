@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recdemo.store import Batch, CollectionInfo, FloatArray, IntArray
+from recdemo.store.arriving import Arrivals
 from recdemo.store.files import ROWS, VECTORS, damaged, file_errors, sync
 
 _UNSORTED = "unsorted.npy"
@@ -29,7 +30,7 @@ class PointsWriter:
     def __init__(self, path: Path, info: CollectionInfo) -> None:
         self._path, self._info = path, info
         self._rows: list[IntArray] = []
-        self._seen = np.zeros(info.n_items, bool)
+        self._arrivals = Arrivals(info)
         self._file = _create(path / VECTORS, info)
 
     def __enter__(self) -> Self:
@@ -45,11 +46,7 @@ class PointsWriter:
 
     def add(self, batch: Batch) -> None:
         """Write the points of *batch*; a row that came before is a mistake."""
-        rows, times = np.unique(batch.rows, return_counts=True)
-        again = rows[(times > 1) | self._seen[rows]]
-        if len(again):
-            raise ValueError(f"{self._info.name}: row {again[0]} came twice")
-        self._seen[batch.rows] = True
+        self._arrivals.add(batch)
         self._rows.append(batch.rows.astype(np.int32))
         with file_errors(self._path):
             batch.vectors.astype(np.float32, copy=False).tofile(self._file)
@@ -57,10 +54,7 @@ class PointsWriter:
     def finish(self) -> None:
         """Write the rows, and put the vectors into their order."""
         rows = np.concatenate([np.zeros(0, np.int32), *self._rows])
-        if len(rows) != self._info.count:
-            raise ValueError(
-                f"{self._info.name}: expected {self._info.count} points, {len(rows)} came"
-            )
+        self._arrivals.check_all_came()
         with file_errors(self._path):
             sync(self._file)
             self._file.close()

@@ -70,10 +70,14 @@ def positions(stored: IntArray, rows: IntArray, n_items: int) -> Positions:
     return found
 
 
-def cut(total: int, info: CollectionInfo, limit: int) -> Iterator[slice]:
-    """Cut *total* queries so that none of the batches keeps others waiting for long."""
+def cut(total: int, info: CollectionInfo, limit: int, most: int = BATCH) -> Iterator[slice]:
+    """Cut *total* queries so that none of the batches keeps others waiting for long.
+
+    Args:
+        most: queries in a batch, where fewer than usual fit.
+    """
     work = max(1, info.count * info.dimension)
-    step = max(1, min(BATCH, BATCH_WORK // work, BATCH_ANSWERS // max(1, limit)))
+    step = max(1, min(most, BATCH, BATCH_WORK // work, BATCH_ANSWERS // max(1, limit)))
     for start in range(0, total, step):
         yield slice(start, min(start + step, total))
 
