@@ -6,7 +6,7 @@ import pytest
 from recdemo.errors import DatasetError
 from recdemo.truth import OVERLAPS, build_truth
 from recdemo.truth.ceiling import agreement, build_ceiling, load_ceiling, save_ceiling
-from recdemo.truth.files import load_truth, save_truth
+from recdemo.truth.files import find_truth, load_truth, save_truth
 from tests import tiny
 
 ANT, BEE, CAT, DOG, EEL = range(5)
@@ -111,6 +111,15 @@ def test_lists_of_another_catalog_and_damaged_files_are_refused(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(DatasetError, match="cannot read the truth lists"):
             load_truth(path, given.catalog.item_ids)
+
+
+def test_kept_lists_that_were_cut_short_are_built_anew(home):
+    first = find_truth(tiny.dataset(), "jaccard", 2)
+    [kept] = (home / "truths").iterdir()
+    kept.write_bytes(kept.read_bytes()[:200])
+    again = find_truth(tiny.dataset(), "jaccard", 2)
+    assert again.neighbors.tolist() == first.neighbors.tolist()
+    assert load_truth(kept, tiny.dataset().catalog.item_ids).k == first.k
 
 
 def test_agreement_counts_only_items_with_a_list():

@@ -1,7 +1,9 @@
 """Truth lists on disk: the bundled ones, and those computed once and kept."""
 
 import hashlib
+import os
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +39,20 @@ def find_truth(
         ) from error
     length = min(max(k, SHORTEST), n_rated - 1)
     path = truth_path(dataset, interactions, overlap, length)
-    if path.exists():
-        return load_truth(path, dataset.catalog.item_ids)
+    kept = _kept_truth(path, dataset.catalog.item_ids)
+    if kept is not None:
+        return kept
     truth = build_truth(interactions, overlap, length, on_progress)
     save_truth(truth, dataset.catalog.item_ids, path)
     return truth
+
+
+def _kept_truth(path: Path, item_ids: tuple[str, ...]) -> Truth | None:
+    """Return kept lists; None where there are none, or a file that a full disk cut short, say."""
+    try:
+        return load_truth(path, item_ids) if path.exists() else None
+    except DatasetError:
+        return None
 
 
 def truth_path(dataset: Dataset, interactions: Interactions, overlap: str, k: int) -> Path:
@@ -79,18 +90,23 @@ def save_truth(truth: Truth, item_ids: tuple[str, ...], path: Path) -> None:
     """Write truth lists as ``.npz``; the same lists give the same arrays."""
     rows = np.flatnonzero(truth.rated).astype(np.int32)
     _make_folder(path.parent)
-    partial = path.with_name(path.name + ".part.npz")
-    np.savez_compressed(
-        partial,
-        overlap=np.array(truth.overlap),
-        rows=rows,
-        neighbors=truth.neighbors[rows],
-        overlaps=truth.overlaps[rows],
-        n_users=np.array(truth.n_users),
-        n_items=np.array(len(truth.rated)),
-        catalog=np.array(ids_hash(item_ids)),
-    )
-    partial.replace(path)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part.npz")  # others may write it too
+    try:
+        np.savez_compressed(
+            partial,
+            overlap=np.array(truth.overlap),
+            rows=rows,
+            neighbors=truth.neighbors[rows],
+            overlaps=truth.overlaps[rows],
+            n_users=np.array(truth.n_users),
+            n_items=np.array(len(truth.rated)),
+            catalog=np.array(ids_hash(item_ids)),
+        )
+        partial.replace(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:  # interrupted, or no room
+        partial.unlink(missing_ok=True)
 
 
 def load_truth(path: Path, item_ids: tuple[str, ...]) -> Truth:
@@ -111,11 +127,16 @@ def load_truth(path: Path, item_ids: tuple[str, ...]) -> Truth:
             True,
         )
         return Truth(str(arrays["overlap"]), neighbors, overlaps, rated, int(arrays["n_users"]))
-    except (OSError, KeyError, ValueError, IndexError, EOFError, zipfile.BadZipFile) as error:
-        raise DatasetError(
-            f"cannot read the truth lists in {path}: {type(error).__name__}; "
-            "build them again with 'recdemo truth build'"
-        ) from error
+    except (OSError, KeyError, ValueError, IndexError, EOFError) as error:
+        raise _damaged(path, error) from error
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> DatasetError:
+    return DatasetError(
+        f"cannot read the truth lists in {path}: {type(error).__name__}; get the file once more"
+    )
 
 
 def ids_hash(item_ids: tuple[str, ...]) -> str:
