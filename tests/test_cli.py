@@ -104,6 +104,7 @@ def test_what_a_user_can_fix_is_one_line_and_exit_1(arguments, message, tmp_path
 def test_wrong_usage_is_exit_2(tmp_path):
     recdemo("evaluate", "--nope", home=tmp_path, code=2)
     recdemo("evaluate", "--format", "xml", home=tmp_path, code=2)
+    recdemo("evaluate", "--fail-below", "nan", home=tmp_path, code=2)  # nothing is below it
     recdemo("nope", home=tmp_path, code=2)
 
 

@@ -19,6 +19,7 @@ from recdemo.cli.options import (
     parse_names,
 )
 from recdemo.cli.output import check_output, notice, progress, show, show_rich, terminal_width
+from recdemo.cli.stores import opens_store
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MISSED = 3  # exit status: a threshold was missed
 
 
+@opens_store
 @reads_items
 @may_embed
 def evaluate(
@@ -70,7 +72,9 @@ def evaluate(
     ] = None,
     fail_below: Annotated[
         float | None,
-        typer.Option(help="Exit 3 if a named model, or a suite's model, scores less than this."),
+        typer.Option(
+            min=0, max=1, help="Exit 3 if a named model, or a suite's model, scores less than this."
+        ),
     ] = None,
     *,
     read: "ReadOptions",
