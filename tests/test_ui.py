@@ -171,8 +171,8 @@ async def test_a_model_that_cannot_be_used_says_why_and_what_to_do():
         assert titles(app, "left") == ["Cat", "Dog", "Eel"]
 
 
-ODD = ("[/] odd", "[red] x", "[rec] (2007)", "a\x1b[31mb\x07", "日本語の長い題名" * 9)
-ODD = (*ODD, "שלום עולם", "x\u202ey", "e" + "\u0301" * 40)
+ODD: tuple[str, ...] = ("[/] odd", "[red] x", "[rec] (2007)", "a\x1b[31mb\x07")
+ODD = (*ODD, "日本語の長い題名" * 9, "שלום עולם", "x\u202ey", "e" + "\u0301" * 40)
 
 
 async def test_titles_are_data_and_neither_break_nor_inject_anything():

@@ -74,7 +74,7 @@ class FakeServices:
             more_choices=lambda: (Choice("c:far", "no key; set C_API_KEY", usable=False),),
             results=lambda: self.latest,
             evaluate=self.evaluate,
-            state=self.state,
+            state=lambda: self.state,
         )
 
     def search(self, query: str, limit: int) -> Found:

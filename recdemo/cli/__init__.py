@@ -23,6 +23,7 @@ from recdemo.cli import (
     similar,
     truth,
     ui,
+    web,
 )
 from recdemo.cli.output import notice, write_anything
 from recdemo.errors import RecdemoError
@@ -41,6 +42,7 @@ app.command()(report.report)
 app.command()(embed.embed)
 app.command()(describe.describe)
 app.command()(ui.ui)
+app.command()(web.web)
 app.command()(models.models)
 app.add_typer(cache.app, name="cache")
 app.add_typer(dataset.dataset_app, name="dataset")

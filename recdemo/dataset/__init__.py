@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recdemo.dataset.catalog import Catalog
-from recdemo.dataset.interactions import IntArray, Interactions
 from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
+
+if TYPE_CHECKING:  # NumPy and SciPy take long to import, and a first screen needs neither
+    from recdemo.dataset.interactions import IntArray, Interactions
 
 DEFAULT = "ml-1m"
 
@@ -20,10 +23,10 @@ class Dataset:
     """
 
     catalog: Catalog
-    counts: IntArray  # (n_items,) users who touched each item
+    counts: "IntArray"  # (n_items,) users who touched each item
     n_users: int
     n_interactions: int
-    interactions: Callable[[], Interactions]  # reads them when they are first needed
+    interactions: "Callable[[], Interactions]"  # reads them when they are first needed
     truth_file: Path | None = None  # bundled truth lists: Jaccard, up to K = 100
     ceiling_file: Path | None = None  # the ceiling that belongs to them
     options: ReadOptions = DEFAULT_OPTIONS  # as it was read

@@ -13,7 +13,6 @@ from textual.theme import Theme
 from recdemo.ui.dialogs import Help
 from recdemo.ui.screens import MainScreen
 from recdemo.ui.services import Services
-from recdemo.ui.state import State, read_state
 
 _THREADS = 16  # questions at once, those that nobody waits for any more among them
 
@@ -39,22 +38,13 @@ class RecdemoApp(App[None]):
 
     def __init__(self, services: Services) -> None:
         super().__init__()
-        self._services = services
-        self._note = ""
-        state = State()
-        if services.state is not None:
-            state, self._note = read_state(services.state)
-        self.main = MainScreen(services, state)
+        self.main = MainScreen(services)
 
     def on_mount(self) -> None:
         """Show the main screen."""
         asyncio.get_running_loop().set_default_executor(_Threads(_THREADS, "recdemo"))
-        if self.main.state.theme in self.available_themes:
-            self.theme = self.main.state.theme
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.push_screen(self.main)
-        if self._note:
-            self.notify(self._note, severity="warning", markup=False)
 
     def _theme_changed(self, theme: Theme) -> None:
         self.main.remember_theme(theme.name)

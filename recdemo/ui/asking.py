@@ -24,7 +24,7 @@ from recdemo.ui.services import (
     Stopped,
     TruthList,
 )
-from recdemo.ui.state import State, write_state
+from recdemo.ui.state import State, read_state, write_state
 
 
 class Asking:
@@ -35,6 +35,8 @@ class Asking:
         """The data set has been read."""
 
         facts: Facts
+        state: State
+        note: str  # why the state is lost
 
     @dataclass
     class FoundItems(Message):
@@ -106,7 +108,11 @@ class Asking:
 
     def open(self) -> None:
         """Read the data set."""
-        self._run("open", lambda: self.Opened(self._services.open()))
+        self._run("open", self._open)
+
+    def _open(self) -> Message:
+        facts, path = self._services.open(), self._services.state()
+        return self.Opened(facts, *((State(), "") if path is None else read_state(path)))
 
     def search(self, query: str, limit: int) -> None:
         """Find the items that a query fits."""
@@ -168,9 +174,12 @@ class Asking:
 
     def remember(self, state: State) -> None:
         """Keep the state of the UI."""
-        path = self._services.state
+        self._run("state", lambda: self._write(state))
+
+    def _write(self, state: State) -> None:
+        path = self._services.state()
         if path is not None:
-            self._run("state", lambda: write_state(path, state))
+            write_state(path, state)
 
     def _run(
         self,

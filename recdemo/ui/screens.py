@@ -59,11 +59,11 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, services: Services, state: State) -> None:
+    def __init__(self, services: Services) -> None:
         super().__init__()
         self._asking = Asking(self, services)
         self._services = services
-        self.state = state
+        self.state = State()
         self.facts: Facts | None = None
         self.row: int | None = None  # the item that is shown
         self._hits: list[int] = []
@@ -91,7 +91,6 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Begin to read; until that is done the field takes letters already."""
-        self.set_class(self.state.one, "-one")
         self.pane("left").add_class("-shown")
         self.query_one("#tabs", Tabs).can_focus = False
         self.query_one("#item", ItemCard).update("reading the items ...")
@@ -104,7 +103,13 @@ class MainScreen(Screen[None]):
 
     @on(Asking.Opened)
     def _opened(self, message: Asking.Opened) -> None:
-        facts = self.facts = message.facts
+        facts, self.state = message.facts, message.state
+        self.facts = facts
+        if message.note:
+            self.app.notify(message.note, severity="warning", markup=False)
+        if self.state.theme in self.app.available_themes:
+            self.app.theme = self.state.theme
+        self.set_class(self.state.one, "-one")
         self.query_one("#top", Static).update(f"recdemo   {clean(top_line(facts))}")
         for side in SIDES:
             self.pane(side).item_word = facts.item_word
@@ -342,6 +347,8 @@ class MainScreen(Screen[None]):
 
     def action_more(self) -> None:
         """Show more recommendations, or few again after the most."""
+        if self.facts is None:
+            return
         later = [k for k in KS if k > self.state.k] or [KS[0]]
         self.state = replace(self.state, k=later[0])
         self.app.notify(f"{later[0]} recommendations", timeout=2)
@@ -377,7 +384,7 @@ class MainScreen(Screen[None]):
 
     def remember_theme(self, theme: str) -> None:
         """Keep the theme for the next time."""
-        if theme != self.state.theme:
+        if self.facts is not None and theme != self.state.theme:
             self.state = replace(self.state, theme=theme)
             self._remember()
 

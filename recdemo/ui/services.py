@@ -171,4 +171,4 @@ class Services:
     more_choices: Callable[[], tuple[Choice, ...]]  # asks servers which models they have
     results: Callable[[], Results | None]  # of the latest evaluation
     evaluate: Callable[[Steps], None]
-    state: Path | None = None  # where the UI remembers what it showed; None: it does not
+    state: Callable[[], Path | None]  # where the UI remembers what it showed; None: nowhere

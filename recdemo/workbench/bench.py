@@ -5,8 +5,8 @@ import threading
 import numpy as np
 
 from recdemo.dataset import open_dataset
-from recdemo.embedding import Listeners, parse_model
-from recdemo.errors import DatasetError, EmbeddingError
+from recdemo.embedding import Listeners
+from recdemo.errors import DatasetError
 from recdemo.neighbors import nearest, nearest_with_ties
 from recdemo.recommend import default_model
 from recdemo.scoring.recall import score_lists
@@ -73,8 +73,8 @@ class Workbench:
 
     def prepare(self, model: str, progress: Progress, notice: Notice, may_pay: bool) -> str:
         """Find the collection of a model or build it; return the model with its dimension."""
-        if self._wanted.visitor and models.costs(parse_model(model)):
-            raise EmbeddingError(f"{model} costs money; whoever runs this can load it")
+        if self._wanted.visitor:
+            models.check_visitor(self._store, self._dataset, self._texts, model)
         listeners = Listeners(notice, lambda reason, s: notice(f"waiting {s:.0f} s: {reason}"))
         prepared = models.prepare(
             self._store, self._dataset, self._texts, model, progress, listeners, may_pay

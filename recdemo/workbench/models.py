@@ -85,6 +85,14 @@ def _ask(name: ModelName, texts: Texts) -> None:
             raise MustAsk(f"Embedding {each.texts:,} texts by {name} costs {cost}. Do it?")
 
 
+def check_visitor(store: VectorStore, dataset: Dataset, texts: Texts, model: str) -> None:
+    """Refuse a model of a service or server that nobody has loaded; visitors may load none."""
+    name = parse_model(model)
+    prefix = prefix_of(find(name.provider, name.name), None)
+    if name.provider in SERVED and newest_collection(store, dataset, texts, name, prefix) is None:
+        raise EmbeddingError(f"{model} is not loaded; whoever runs this can do it: recdemo load")
+
+
 def other_free(dataset: Dataset, texts: Texts, first: str, second: str) -> str | None:
     """Return a free model that differs from the *first*: the *second* where it can run."""
     for model in (second, "baseline:lsa@64", "baseline:random@64"):

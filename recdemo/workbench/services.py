@@ -3,10 +3,10 @@
 So the first screen stands before NumPy, SciPy and the store have been imported.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recdemo.errors import RecdemoError
-from recdemo.settings import settings
 from recdemo.ui.services import Choice, Facts, Results, Services, Steps
 from recdemo.workbench.wanted import Wanted
 
@@ -28,7 +28,7 @@ def open_services(wanted: Wanted) -> Services:
         more_choices=late.more_choices,
         results=late.results,
         evaluate=late.evaluate,
-        state=None if wanted.visitor else settings().home / "ui.json",
+        state=late.state,
     )
 
 
@@ -67,6 +67,11 @@ class _Late:
         from recdemo.workbench.results import latest
 
         return latest()
+
+    def state(self) -> Path | None:
+        from recdemo.settings import settings
+
+        return None if self._wanted.visitor else settings().home / "ui.json"
 
     def evaluate(self, steps: Steps) -> None:
         from recdemo.workbench.evaluating import evaluate
