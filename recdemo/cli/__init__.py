@@ -13,11 +13,13 @@ from recdemo.cli import (
     advise,
     cache,
     check,
+    collections,
     compare,
     dataset,
     describe,
     embed,
     evaluate,
+    load,
     models,
     report,
     similar,
@@ -44,6 +46,8 @@ app.command()(describe.describe)
 app.command()(ui.ui)
 app.command()(web.web)
 app.command()(models.models)
+app.command()(load.load)
+app.add_typer(collections.app, name="collections")
 app.add_typer(cache.app, name="cache")
 app.add_typer(dataset.dataset_app, name="dataset")
 app.add_typer(truth.app, name="truth")

@@ -12,6 +12,7 @@ from recdemo.cli.data import reads_items
 from recdemo.cli.embedding_options import may_embed
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, parse_names
 from recdemo.cli.output import bar, check_output, notice, progress, show, show_rich, terminal_width
+from recdemo.cli.stores import opens_store
 
 if TYPE_CHECKING:
     from recdemo.dataset.options import ReadOptions
@@ -46,6 +47,7 @@ ProtocolOption = Annotated[
 ]
 
 
+@opens_store
 @reads_items
 @may_embed
 def compare(

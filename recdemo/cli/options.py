@@ -22,7 +22,11 @@ TextOption = Annotated[
 ]
 StoreOption = Annotated[
     str,
-    typer.Option("--store", envvar="RECDEMO_STORE", help="Where collections live: embedded."),
+    typer.Option(
+        "--store",
+        envvar="RECDEMO_STORE",
+        help="Where collections live: embedded, or a Qdrant server, as in http://localhost:6333.",
+    ),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", help="Write the result to this file.", dir_okay=False)

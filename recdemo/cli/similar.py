@@ -8,6 +8,7 @@ from recdemo.cli.data import open_items, reads_items
 from recdemo.cli.embedding_options import may_embed
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
 from recdemo.cli.output import bar, check_output, notice, progress, show, show_rich, terminal_width
+from recdemo.cli.stores import opens_store
 
 if TYPE_CHECKING:
     from recdemo.dataset import Dataset
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from recdemo.truth import Truth
 
 
+@opens_store
 @reads_items
 @may_embed
 def similar(
