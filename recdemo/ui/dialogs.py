@@ -39,7 +39,7 @@ Ctrl+Q        quit
 Outside the field also: / search, m and v models, t truth, r results, n how many, ? help
 
 {MARKS}
-there: the rank of the item in the other list; d: Euclidean distance
+d   Euclidean distance; L, R beside a truth list: ranks in the lists of the two sides
 recall: the share of this item's truth list among the model's nearest, as an evaluation has it
 """
 

@@ -13,9 +13,11 @@ from recdemo.ui.sheet import Head, Sheet
 
 IN_TRUTH = "✓"
 ONLY_HERE = "+"
-MARKS = f"{IN_TRUTH} in the truth list of this item   {ONLY_HERE} only this side recommends it"
+MARKS = f"""\
+{IN_TRUTH}   in the truth list of this item: the items whose users overlap most with its own
+vs  the rank of the item in the other list; {ONLY_HERE}: only this side recommends it"""
 
-_WIDE, _WIDER, _WIDEST = 44, 52, 74  # widths of a table from which on it tells more
+_WIDE, _WIDEST = 44, 74  # widths of a table from which on it tells more
 
 
 def hit_heads(item_word: str) -> list[Head]:
@@ -32,10 +34,11 @@ def hit_cells(line: Line) -> tuple[str, ...]:
     return (line.title, line.year, line.directors)
 
 
-def _heads(item_word: str, tail: Sequence[Head]) -> list[Head]:
+def _heads(item_word: str, ranks: Sequence[str], tail: Sequence[Head]) -> list[Head]:
     return [
         Head("#", 4, right=True),
-        Head("", 3),
+        Head("", 2),
+        *(Head(title, 4, right=True) for title in ranks),
         Head(item_word, 3, grows=True),
         Head("Year", 5),
         Head("Director", 2, least=_WIDE, grows=True),
@@ -101,7 +104,7 @@ class ModelPane(Vertical):
     def empty(self) -> None:
         """Show no recommendations."""
         self.opinion = None
-        self._fill([], [], [])
+        self._fill([], [], [], [])
 
     def show(self, opinion: Opinion, other: Opinion | None) -> None:
         """Show what the model recommends, and where the other model has it."""
@@ -109,12 +112,11 @@ class ModelPane(Vertical):
         ranks = _ranks(other)
         lines = []
         for rank, item in enumerate(opinion.items, 1):
-            only = ONLY_HERE if other is not None and item.line.row not in ranks else ""
-            mark = (IN_TRUTH if item.in_truth else "") + only
-            there = str(ranks.get(item.line.row, "-")) if other is not None else ""
-            lines.append((str(rank), mark, *_line(item.line), there, _short(item.distance)))
-        tail = [Head("there", 6, least=_WIDER, right=True), Head("d", 6, right=True)]
-        self._fill([item.line.row for item in opinion.items], tail, lines)
+            mark = IN_TRUTH if item.in_truth else ""
+            there = str(ranks.get(item.line.row, ONLY_HERE)) if other is not None else ""
+            lines.append((str(rank), mark, there, *_line(item.line), _short(item.distance)))
+        rows = [item.line.row for item in opinion.items]
+        self._fill(rows, ["vs"], [Head("d", 6, right=True)], lines)
         self.say(_summary(opinion))
 
     def show_truth(self, truth: TruthList, left: Opinion | None, right: Opinion | None) -> None:
@@ -126,22 +128,24 @@ class ModelPane(Vertical):
             found = [str(each.get(item.line.row, "-")) for each in ranks]
             users = "" if item.users is None else f"{item.users:,}"
             mark = IN_TRUTH if any(item.line.row in each for each in ranks) else ""
-            lines.append((str(rank), mark, *_line(item.line), *found, _short(item.overlap), users))
+            lines.append((str(rank), mark, *found, *_line(item.line), _short(item.overlap), users))
         tail = [
-            Head("left", 6, least=_WIDER, right=True),
-            Head("right", 6, least=_WIDER, right=True),
             Head(truth.overlap[:7], 8, right=True),
-            Head("both", 6, least=36, right=True),
+            Head("both", 6, least=_WIDE, right=True),
         ]
-        self._fill([item.line.row for item in truth.items], tail, lines)
-        self.say(truth.reason or f"{IN_TRUTH} a model finds it; both: users in common")
+        self._fill([item.line.row for item in truth.items], ["L", "R"], tail, lines)
+        self.say(truth.reason or "L, R: ranks on the two sides; both: users in common")
 
     def _fill(
-        self, rows: list[int], tail: Sequence[Head], lines: Sequence[tuple[str, ...]]
+        self,
+        rows: list[int],
+        ranks: Sequence[str],
+        tail: Sequence[Head],
+        lines: Sequence[tuple[str, ...]],
     ) -> None:
         """Fill the table; where it has the same items, with other marks, the cursor stays."""
         stay, self.rows = rows == self.rows, rows
-        self.table.fill(_heads(self.item_word, tail), lines, stay)
+        self.table.fill(_heads(self.item_word, ranks, tail), lines, stay)
 
 
 def _line(line: Line) -> tuple[str, ...]:
