@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from recdemo.embedding.baseline import BEHAVIOR
 from recdemo.errors import DatasetError
 from recdemo.runs import Row, Run
 
@@ -37,7 +38,7 @@ class Entrant:
     @property
     def looks_at_behavior(self) -> bool:
         """Whether it is a baseline that knows what the truth is made of."""
-        return "looks at behavior" in self.row.note
+        return BEHAVIOR in self.row.note
 
     def values(self, measure: str, k: int) -> NDArray[np.float64]:
         """Return the scores per query, ``(q,)``; *measure* is ``recall`` or ``ndcg``."""

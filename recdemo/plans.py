@@ -111,7 +111,7 @@ def carry_out(
     check_by(data, request.by)
     judge = _judge(request, data, watcher)
     plan = benchmark.Plan(
-        models=suite.models,
+        models=suite.models_for(data),
         texts=texts,
         ks=judge.ks,
         must_run=bool(request.models),

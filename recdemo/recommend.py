@@ -16,7 +16,12 @@ from recdemo.texts import Texts
 from recdemo.truth import Truth
 
 # The first that can run is what `similar` and the UI show when no model is named.
-PREFERRED = ("bundled:all-minilm-l6-v2@384", "baseline:lsa@64", "baseline:genre-year")
+PREFERRED = (
+    "bundled:all-minilm-l6-v2@384",
+    "baseline:lsa@64",
+    "baseline:lsa",
+    "baseline:genre-year",
+)
 
 
 @dataclass(frozen=True, slots=True)

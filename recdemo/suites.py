@@ -20,6 +20,8 @@ OFFLINE = (
     "baseline:lsa@64,128,256,512",
     "bundled:all-minilm-l6-v2@64,128,256,384",
 )
+OFFLINE_SMALL = ("baseline:lsa@16,32",)  # few short texts have no words for more dimensions
+SMALL = 1_000  # items
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +29,14 @@ class Suite:
     """Models that are evaluated together, and how their texts are made and sent."""
 
     models: tuple[ModelName, ...]
+    small: tuple[ModelName, ...] = ()  # also, where a catalog is small
     text: str | None = None  # where none is asked for
     prefix: str | None = None  # where none is asked for
     shorten: Shorten | None = None  # where nothing is asked for
+
+    def models_for(self, dataset: Dataset) -> tuple[ModelName, ...]:
+        """Return the models for a catalog of this size."""
+        return self.models + (self.small if len(dataset) < SMALL else ())
 
     def options(self, asked: EmbedOptions) -> EmbedOptions:
         """Return the options of the suite, and what a person *asked* for before them."""
@@ -49,7 +56,7 @@ def open_suite(name: str) -> Suite:
 
 
 def _offline() -> Suite:
-    return Suite(named(OFFLINE))
+    return Suite(named(OFFLINE), small=named(OFFLINE_SMALL))
 
 
 def _study() -> Suite:
@@ -90,9 +97,9 @@ def _read(path: Path) -> Suite:
         )
     return Suite(
         named(models),
-        _text(found, "text", path),
-        _text(found, "prefix", path),
-        cast(Shorten | None, shorten),
+        text=_text(found, "text", path),
+        prefix=_text(found, "prefix", path),
+        shorten=cast(Shorten | None, shorten),
     )
 
 

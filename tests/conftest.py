@@ -2,11 +2,28 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from recdemo.settings import settings
 from tests import chat_server
 from tests.embedding_server import EmbeddingServer
+from tests.servers import any_server, real_server
+
+__all__ = ["any_server", "real_server"]  # fixtures
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-docker",
+        action="store_true",
+        help="fail where a test lacks Docker or an image, instead of skipping",
+    )
+
+
+# The same examples on every machine: a check before landing must not depend on luck.
+hypothesis.settings.register_profile("same", derandomize=True)
+hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture

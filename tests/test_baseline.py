@@ -52,6 +52,10 @@ def test_lsa_has_length_one_and_its_smaller_dimension_is_a_cut_of_the_fit():
     assert spec("baseline:lsa@2").how == "native"
 
 
+def test_lsa_without_a_dimension_takes_what_the_words_of_a_small_catalog_allow():
+    assert spec("baseline:lsa").dimension == 2
+
+
 def test_lsa_finds_texts_with_the_same_words_alike():
     found = vectors("baseline:lsa@2")  # an ant / a bee and an ant / a cat / a dog and a cat
     assert found[2] == pytest.approx(found[3], abs=1e-6)
@@ -63,8 +67,8 @@ def test_lsa_finds_texts_with_the_same_words_alike():
         ("baseline:nothing", "unknown baseline 'baseline:nothing'"),
         ("baseline:genre@3", "cannot have that dimension; here it has 2"),
         ("baseline:popularity@2", "here it has 1"),
-        ("baseline:lsa@6", "allows 5"),
-        ("baseline:lsa@5", "allow 2"),
+        ("baseline:lsa@6", "name baseline:lsa@2 or a smaller one"),
+        ("baseline:lsa@5", "the texts of tiny allow 2"),
         ("nobody:model", "provider in baseline, bundled"),
         ("bundled:gpt", "expected bundled:all-minilm-l6-v2"),
         ("bundled:all-minilm-l6-v2@385", "the model has 384"),

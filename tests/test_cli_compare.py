@@ -95,8 +95,8 @@ def empty_home(tmp_path, monkeypatch):
     settings.cache_clear()
 
 
-def test_a_model_against_itself_is_evaluated_kept_as_a_run_and_found_identical(empty_home):
-    plain = as_json("compare", "baseline:genre-year", "baseline:genre-year", "--k", "5")
+def test_two_names_of_one_model_are_evaluated_kept_as_a_run_and_found_identical(empty_home):
+    plain = as_json("compare", "baseline:genre-year", "baseline:genre-year@19", "--k", "5")
     [pair] = plain["comparisons"]
     assert pair["identical"]
     assert (pair["p"], pair["rbo"]) == (1, pytest.approx(1))

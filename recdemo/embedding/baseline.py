@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import cast
 
 import numpy as np
+from scipy import sparse
 
 from recdemo.dataset import Dataset
 from recdemo.dataset.catalog import Value
@@ -22,6 +23,8 @@ from recdemo.texts import Texts
 SEED = 0
 RANDOM_DIMENSION = 384  # where none is asked for
 LSA_DIMENSION = 512
+BEHAVIOR = "looks at behavior"  # what is said of such a baseline
+SMALL = 2_000  # items, below which the words may not be enough for all dimensions
 GENRE_WEIGHT = 10  # one genre more or less counts as much as about seven years
 
 
@@ -43,7 +46,7 @@ def connect(name: ModelName, dataset: Dataset, texts: Texts) -> Embedder:
     if name.name == "random":
         return _random(name, dataset)
     if name.name == "lsa":
-        return _lsa(name, dataset)
+        return _lsa(name, dataset, texts)
     if name.name == "popularity":
         return _popularity(name, dataset)
     if name.name in ("genre", "genre-year"):
@@ -70,9 +73,8 @@ def _popularity(name: ModelName, dataset: Dataset) -> _Computed:
     counts = np.maximum(dataset.counts, 1)
     vectors = np.log(counts).astype(np.float32)[:, None]
     revision = hashlib.sha256(counts.tobytes()).hexdigest()[:16]
-    note = "looks at behavior"
     return _Computed(
-        _fixed(name, 1, revision, note),
+        _fixed(name, 1, revision, BEHAVIOR),
         lambda texts: vectors,
     )
 
@@ -123,33 +125,34 @@ def _year(value: Value) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 4 else None
 
 
-def _lsa(name: ModelName, dataset: Dataset) -> _Computed:
+def _lsa(name: ModelName, dataset: Dataset, texts: Texts) -> _Computed:
     most = min(LSA_DIMENSION, len(dataset))
+    if len(dataset) < SMALL:  # the words may not be enough; better to know before the work
+        most = min(most, *_weights(texts.values).shape)
     dimension = name.dimension or most
     if dimension > most:
-        raise EmbeddingError(f"{name} asks for too many dimensions; {dataset.name} allows {most}")
+        raise _too_many(name, dataset, most)
 
-    def compute(texts: Sequence[str]) -> FloatArray:
-        fitted = _fit(tuple(texts))
+    def compute(values: Sequence[str]) -> FloatArray:
+        fitted = _fit(tuple(values))
         if dimension > fitted.shape[1]:
-            raise EmbeddingError(
-                f"{name} asks for too many dimensions; the words of {dataset.name} allow "
-                f"{fitted.shape[1]}"
-            )
+            raise _too_many(name, dataset, fitted.shape[1])
         return shorten(fitted, dimension)
 
     revision = f"scikit-learn {version('scikit-learn')}, seed {SEED}"
     return _Computed(_spec(name, dimension, revision), compute)
 
 
-@lru_cache(maxsize=4)
-def _fit(texts: tuple[str, ...]) -> FloatArray:
-    """Fit TF-IDF and truncated SVD at the largest dimension, ``(n, at most 512)``.
+def _too_many(name: ModelName, dataset: Dataset, most: int) -> EmbeddingError:
+    return EmbeddingError(
+        f"{name} has too many dimensions; the texts of {dataset.name} allow {most}: name "
+        f"baseline:lsa@{most} or a smaller one"
+    )
 
-    Latent semantic analysis (Deerwester et al. 1990). The fit is shared by all dimensions
-    of a process: smaller ones are its first columns.
-    """
-    from sklearn.decomposition import TruncatedSVD
+
+@lru_cache(maxsize=4)
+def _weights(texts: tuple[str, ...]) -> sparse.csr_matrix:
+    """Return the TF-IDF weights of all words, ``(n, words)``."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     few = "baseline:lsa needs two words or more that stand in at least two texts"
@@ -160,8 +163,20 @@ def _fit(texts: tuple[str, ...]) -> FloatArray:
         raise EmbeddingError(few) from error
     if weights.shape[1] < 2:  # which is less than the SVD takes
         raise EmbeddingError(few)
-    most = min(LSA_DIMENSION, *weights.shape)
-    svd = TruncatedSVD(n_components=most, random_state=SEED)
+    return cast(sparse.csr_matrix, weights)
+
+
+@lru_cache(maxsize=4)
+def _fit(texts: tuple[str, ...]) -> FloatArray:
+    """Fit TF-IDF and truncated SVD at the largest dimension, ``(n, at most 512)``.
+
+    Latent semantic analysis (Deerwester et al. 1990). The fit is shared by all dimensions
+    of a process: smaller ones are its first columns.
+    """
+    from sklearn.decomposition import TruncatedSVD
+
+    weights = _weights(texts)
+    svd = TruncatedSVD(min(LSA_DIMENSION, *weights.shape), random_state=SEED)
     return cast(FloatArray, svd.fit_transform(weights).astype(np.float32, copy=False))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from recdemo.embedding.baseline import BEHAVIOR
 from recdemo.report.columns import Column
 from recdemo.runs import Row, Run, Slice
 
@@ -123,7 +124,11 @@ def _free_baselines(run: Run) -> list[str]:
     """Say what a free baseline reaches, so that no model is read without it."""
     k = run.headline
     first = run.rows[0].truth  # published scores are by it, and no other truth compares with it
-    free = [row for row in run.rows if row.model.startswith("baseline:") and row.truth == first]
+    free = [
+        row
+        for row in run.rows
+        if row.model.startswith("baseline:") and row.truth == first and row.note != BEHAVIOR
+    ]  # what looks at behavior has nothing to say about a new item
     if not free:
         return []
     best = max(free, key=lambda row: row.recall[k])

@@ -78,6 +78,8 @@ def build_truth(
 
 def check_k(k: int, n_rated: int) -> None:
     """Refuse a *k* that no list can reach."""
+    if n_rated < 2:
+        raise DatasetError(f"{n_rated} rated items are too few for truth lists; it takes 2 or more")
     if not 1 <= k < n_rated:
         raise DatasetError(
             f"cannot use k = {k}: it must be at least 1 and below the {n_rated:,} rated items"
