@@ -18,7 +18,16 @@ from recdemo.facts import agreement, published_rows, truth_facts
 from recdemo.judging import Judged, Judging, Reopen
 from recdemo.loading import Loaded, ensure_collection
 from recdemo.protocols import Judge, Judgment, OneShot, Overlap
-from recdemo.runs import DatasetFacts, Row, Run, Seconds, Skipped, TruthFacts, new_id
+from recdemo.runs import (
+    DatasetFacts,
+    Row,
+    Run,
+    Seconds,
+    Skipped,
+    TruthFacts,
+    by_reason,
+    new_id,
+)
 from recdemo.scoring.recall import Scores
 from recdemo.scoring.statistics import RESAMPLES, SEED, intervals
 from recdemo.slicing import slices_of
@@ -90,7 +99,7 @@ def evaluate(
             watcher.row(str(name), i, len(pairs))
             try:
                 embedder = open_embedder(name, dataset, texts, plan.embed, listeners)
-                if embedder.spec.reads_text or texts is plan.texts[0]:
+                if not _stands_already(embedder.spec, texts, waiting, plan):
                     loaded = _loaded(dataset, store, texts, embedder, watcher)
                     watcher.step("querying", 0, judge.n_queries)
                     answer = judging.submit(loaded.info.name)
@@ -109,18 +118,21 @@ def evaluate(
                     raise
                 skipped.append(Skipped(str(row.name), str(error)))
     if not rows:
-        raise RecdemoError(f"no model of the suite can run here: {_reasons(skipped)}")
+        reasons = "; ".join(f"{models}: {reason}" for models, reason in by_reason(skipped))
+        raise RecdemoError(f"no model of the suite can run here: {reasons}")
     watcher.row("intervals", len(pairs), len(pairs))
     rows = [_with_slices(row, dataset, plan.by) for row in _with_intervals(rows)]
     return _run(dataset, plan, judge, rows, skipped, (store_name, store.versions()))
 
 
-def _reasons(skipped: Sequence[Skipped]) -> str:
-    """Return each reason once, after the models that it holds for."""
-    models: dict[str, list[str]] = {}
-    for row in skipped:
-        models.setdefault(row.reason, []).append(row.model.partition("@")[0])
-    return "; ".join(f"{', '.join(dict.fromkeys(m))}: {reason}" for reason, m in models.items())
+def _stands_already(
+    spec: ModelSpec, texts: Texts, waiting: Sequence["_Waiting"], plan: Plan
+) -> bool:
+    """Tell whether a row would repeat one: it reads no text, or a suite names it twice."""
+    if not spec.reads_text and texts is not plan.texts[0]:
+        return True
+    same = any((row.spec, row.texts) == (spec, texts) for row in waiting)
+    return same and not plan.must_run  # who names a model twice wants to see that it is the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)

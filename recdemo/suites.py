@@ -20,7 +20,7 @@ OFFLINE = (
     "baseline:lsa@64,128,256,512",
     "bundled:all-minilm-l6-v2@64,128,256,384",
 )
-OFFLINE_SMALL = ("baseline:lsa@16,32",)  # few short texts have no words for more dimensions
+OFFLINE_SMALL = ("baseline:lsa@16,32", "baseline:lsa")  # the last: as many as the words allow
 SMALL = 1_000  # items
 
 

@@ -68,7 +68,7 @@ def test_lsa_finds_texts_with_the_same_words_alike():
         ("baseline:genre@3", "cannot have that dimension; here it has 2"),
         ("baseline:popularity@2", "here it has 1"),
         ("baseline:lsa@6", "name baseline:lsa@2 or a smaller one"),
-        ("baseline:lsa@5", "the texts of tiny allow 2"),
+        ("baseline:lsa@5", "up to 2 dimensions on the texts of tiny, not 5"),
         ("nobody:model", "provider in baseline, bundled"),
         ("bundled:gpt", "expected bundled:all-minilm-l6-v2"),
         ("bundled:all-minilm-l6-v2@385", "the model has 384"),

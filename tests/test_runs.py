@@ -1,6 +1,7 @@
 import pytest
 
 from recdemo.errors import StoreError
+from recdemo.runs import Skipped, by_reason
 from recdemo.runs.files import as_json, find_run, read_run, write_run
 from tests.evaluating import evaluate
 
@@ -44,3 +45,18 @@ def test_a_run_of_a_newer_recdemo_says_so(home):
     path.write_text('{"schema": 2}')
     with pytest.raises(StoreError, match="newer recdemo"):
         read_run(path)
+
+
+def test_reasons_are_told_once_for_all_models_and_dimensions_they_hold_for():
+    skipped = [
+        Skipped("baseline:lsa@64", "up to 13, not 64"),
+        Skipped("baseline:lsa@128", "up to 13, not 128"),
+        Skipped("ollama:a", "nobody answers"),
+        Skipped("ollama:b@8", "nobody answers"),
+        Skipped("baseline:genre", "lacks genres"),
+    ]
+    assert by_reason(skipped) == [
+        ("baseline:lsa@64,128", "up to 13, not that many"),
+        ("ollama:a, ollama:b@8", "nobody answers"),
+        ("baseline:genre", "lacks genres"),
+    ]

@@ -145,8 +145,8 @@ def _lsa(name: ModelName, dataset: Dataset, texts: Texts) -> _Computed:
 
 def _too_many(name: ModelName, dataset: Dataset, most: int) -> EmbeddingError:
     return EmbeddingError(
-        f"{name} has too many dimensions; the texts of {dataset.name} allow {most}: name "
-        f"baseline:lsa@{most} or a smaller one"
+        f"baseline:lsa can have up to {most} dimensions on the texts of {dataset.name}, not "
+        f"{name.dimension}; name baseline:lsa@{most} or a smaller one"
     )
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from recdemo.report import one_shot, overlap
 from recdemo.report.columns import Column, fitting, pipes, rich_table
 from recdemo.report.overlap import slice_tables
-from recdemo.runs import Run
+from recdemo.runs import Run, by_reason
 from recdemo.runs.files import as_json
 
 
@@ -60,7 +60,7 @@ def table(run: Run, width: int) -> RenderableType:
         parts += [blank, rich_table(published_columns(run)), blank, Text(line)]
     if run.skipped:
         parts += [blank, Text("Skipped:")]
-        parts += [Text(f"  {row.model}: {row.reason}") for row in run.skipped]
+        parts += [Text(f"  {models}: {reason}") for models, reason in by_reason(run.skipped)]
     return Group(*parts)
 
 
@@ -80,7 +80,9 @@ def as_markdown(run: Run) -> str:
     if run.published:
         parts += [pipes(published_columns(run)), published_line(run)]
     if run.skipped:
-        parts.append("\n".join(f"- skipped {row.model}: {row.reason}" for row in run.skipped))
+        parts.append(
+            "\n".join(f"- skipped {models}: {reason}" for models, reason in by_reason(run.skipped))
+        )
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,5 +1,6 @@
 """Runs: what one evaluation found, as plain values."""
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -84,6 +85,32 @@ class Skipped:
 
     model: str
     reason: str
+
+
+def by_reason(skipped: Sequence[Skipped]) -> list[tuple[str, str]]:
+    """Return each reason once, after the models that it holds for: models, reason.
+
+    Dimensions of one model are drawn together, and a reason that names them counts as one.
+    """
+    groups: dict[str, list[Skipped]] = {}
+    for row in skipped:
+        model, _, dimension = row.model.partition("@")
+        same = row.reason.replace(row.model, model)
+        if dimension:
+            same = re.sub(rf"\bnot {dimension}\b", "not that many", same)
+        groups.setdefault(same, []).append(row)
+    return [(_names(rows), reason) for reason, rows in groups.items()]
+
+
+def _names(rows: Sequence[Skipped]) -> str:
+    dimensions: dict[str, list[str]] = {}
+    for row in rows:
+        model, _, dimension = row.model.partition("@")
+        dimensions.setdefault(model, []).extend([dimension] if dimension else [])
+    return ", ".join(
+        f"{model}@{','.join(dict.fromkeys(found))}" if found else model
+        for model, found in dimensions.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
