@@ -41,7 +41,7 @@ def health_check(port: int) -> list[str]:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_the_health_check_goes_by_the_status_of_readyz(status: str, healthy: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        asked = []
+        asked: list[bytes] = []
 
         def answer() -> None:
             connection, _ = listening.accept()

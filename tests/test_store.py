@@ -23,9 +23,13 @@ from tests.stores import batch, brute_force, collection, open_test_store
 LINE = {0: 0.0, 1: 0.0, 2: 1.0, 4: 3.0}
 
 
-@pytest.fixture(params=["edge", "memory"])
+@pytest.fixture(params=["edge", "memory", pytest.param("server", marks=pytest.mark.docker)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
-    with closing(open_test_store(request.param, tmp_path / "collections")) as store:
+    if request.param == "server":
+        opened: VectorStore = request.getfixturevalue("real_server").open()
+    else:
+        opened = open_test_store(request.param, tmp_path / "collections")
+    with closing(opened) as store:
         yield store
 
 
