@@ -41,7 +41,7 @@ def _heads(item_word: str, ranks: Sequence[str], tail: Sequence[Head]) -> list[H
         *(Head(title, 4, right=True) for title in ranks),
         Head(item_word, 3, grows=True),
         Head("Year", 5),
-        Head("Director", 2, least=_WIDE, grows=True),
+        Head("Director", 2, least=_WIDE + 6 * len(tail) - 6, grows=True),
         Head("Genre", 2, least=_WIDEST, grows=True),
         *tail,
     ]
@@ -134,7 +134,7 @@ class ModelPane(Vertical):
             Head("both", 6, least=_WIDE, right=True),
         ]
         self._fill([item.line.row for item in truth.items], ["L", "R"], tail, lines)
-        self.say(truth.reason or "L, R: ranks on the two sides; both: users in common")
+        self.say(truth.reason or "L, R: ranks left and right; both: users")
 
     def _fill(
         self,

@@ -87,17 +87,26 @@ def _talk(process: "subprocess.Popen[str]", request: dict[str, Any], last: list[
 def child() -> None:
     """Evaluate what standard input asks for, and write how it gets on to standard output."""
     from recdemo import plans
+    from recdemo.dataset import open_dataset
     from recdemo.dataset.options import ReadOptions
     from recdemo.embedding.options import EmbedOptions
     from recdemo.runs.files import write_run
     from recdemo.store import open_store
+    from recdemo.suites import DEFAULT_KS
 
     told = json.loads(sys.stdin.readline())
     read = ReadOptions(**told["request"].pop("read"))
-    request = plans.Request(**told["request"], read=read, embed=EmbedOptions(on_empty="skip"))
     try:
+        dataset = open_dataset(told["request"]["dataset"], read)
+        few = dataset.n_rated <= min(DEFAULT_KS)
+        request = plans.Request(
+            **told["request"],
+            ks=(max(1, dataset.n_rated - 1),) if few else None,
+            read=read,
+            embed=EmbedOptions(on_empty="skip"),
+        )
         with closing(open_store(told["store"])) as store:
-            run = plans.carry_out(request, store, told["store"], _Writer())
+            run = plans.carry_out(request, store, told["store"], _Writer(), dataset)
         write_run(run)
         _write({"step": ["done", 1, 1]})
     except RecdemoError as error:
