@@ -145,12 +145,12 @@ class ServerStore:
             return CollectionStatus(0, 0, 0, found.state.value)
         told = self._attempt(lambda: self._client.get_collection(name))
         count = self._count(name)
-        state = {"green": "complete", "yellow": "optimizing", "grey": "complete"}
+        state = {"yellow": "optimizing", "red": "damaged"}  # else it can be asked as it is
         return CollectionStatus(
             count * (4 * found.info.dimension + 16),
             count,
             (told and told.indexed_vectors_count) or 0,
-            state.get(told.status.value if told else "", "damaged"),
+            state.get(told.status.value if told else "red", "complete"),
         )
 
     def collections(self) -> list[CollectionInfo]:
