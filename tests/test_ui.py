@@ -4,10 +4,12 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from textual.widgets import DataTable, Input, OptionList, ProgressBar, Static
 
+from recdemo.errors import EmbeddingError
 from recdemo.ui.app import RecdemoApp
 from recdemo.ui.dialogs import Confirm, Help, Picker
 from recdemo.ui.results_screen import ResultsScreen
@@ -146,10 +148,7 @@ async def test_while_one_collection_is_built_the_other_side_works():
 async def test_quitting_does_not_wait_for_a_build():
     fake = FakeServices()
     stuck = threading.Event()
-    fake.services()
-    services = fake.services()
-    hold = stuck.wait
-    object.__setattr__(services, "prepare", lambda *asked: str(hold(20)))
+    services = replace(fake.services(), prepare=lambda *asked: str(stuck.wait(20)))
     app = RecdemoApp(services)
     started = time.monotonic()
     async with app.run_test(size=WIDE) as pilot:
@@ -170,6 +169,28 @@ async def test_a_model_that_cannot_be_used_says_why_and_what_to_do():
         assert "set A_API_KEY [/] to yours" in said(app, "#right .note")
         assert [note.message for note in app._notifications] == [fake.faults["a:two@16"]]
         assert titles(app, "left") == ["Cat", "Dog", "Eel"]
+
+
+async def test_an_item_that_a_model_has_no_vector_of_says_so_and_the_next_one_works():
+    fake = FakeServices()
+    fake.facts = replace(fake.facts, left="a:one")  # its dimension is known when it is prepared
+    services = fake.services()
+
+    def recommend(model, row, k):
+        if row == 1:
+            raise EmbeddingError("this item has no text")
+        return fake.recommend(model, row, k)
+
+    services = replace(services, prepare=lambda model, *rest: f"{model}@8", recommend=recommend)
+    app = RecdemoApp(services)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(app, pilot)
+        await pilot.press(*"bee")
+        await settle(app, pilot)
+        assert said(app, "#left .note") == "this item has no text"
+        app.screen.query_one(Input).value = "cat"
+        await settle(app, pilot)
+        assert len(titles(app, "left")) == 3
 
 
 ODD: tuple[str, ...] = ("[/] odd", "[red] x", "[rec] (2007)", "a\x1b[31mb\x07")

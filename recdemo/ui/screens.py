@@ -1,7 +1,8 @@
 """The main screen: it owns what is shown, and asks for it in threads.
 
 An answer says what it answers; one to a question that is no longer asked is dropped, so what is
-on the screen always belongs together, however fast keys come.
+on the screen always belongs together, however fast keys come. One class, and longer than others,
+since search, item, models and lists share what is asked; all that draws or waits is elsewhere.
 """
 
 from dataclasses import replace
@@ -244,7 +245,8 @@ class MainScreen(Screen[None]):
     @on(Asking.Failed)
     def _failed(self, message: Asking.Failed) -> None:
         side = message.side
-        if self._models.get(side) != message.model or message.row not in (None, self.row):
+        shown = (self._models.get(side), self._ready.get(side))  # as asked for, as prepared
+        if message.model not in shown or message.row not in (None, self.row):
             return
         self.pane(side).progress(None)
         self.pane(side).empty()
