@@ -17,8 +17,8 @@ OFFLINE = (
     "baseline:genre",
     "baseline:genre-year",
     "baseline:popularity",
-    "baseline:lsa@64,128,256,512",
     "bundled:all-minilm-l6-v2@64,128,256,384",
+    "baseline:lsa@64,128,256,512",  # last: while it is fitted, the others are being judged
 )
 OFFLINE_SMALL = ("baseline:lsa@16,32", "baseline:lsa")  # the last: as many as the words allow
 SMALL = 1_000  # items
