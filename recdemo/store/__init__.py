@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, get_type_hints
+from typing import Any, Literal, Protocol, TypeAlias, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from recdemo.errors import StoreError
 IntArray: TypeAlias = NDArray[np.int32]
 FloatArray: TypeAlias = NDArray[np.float32]
 Notice: TypeAlias = Callable[[str], None]
+Quantization: TypeAlias = Literal["none", "scalar", "binary", "turbo"]
 
 DISTANCE = "euclid"
 FORMAT = 1  # of collection.json; a store with a larger number was made by a newer recdemo
@@ -56,14 +57,29 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a collection is laid out on disk and indexed; the default is flat and exact."""
+    """How a collection is laid out and indexed; the default has no index and is searched whole.
+
+    Shards and replicas mean something to a cluster only: parts that a collection is cut into,
+    and nodes that hold each part.
+    """
+
+    m: int | None = None  # links of a point in the HNSW graph; None: no graph is built
+    ef_construct: int = 100  # candidates looked at for each point while the graph is built
+    quantization: Quantization = "none"  # of the copy of the vectors that is searched first
+    shards: int | None = None  # None: as the server is set
+    replicas: int | None = None  # None: as the server is set
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How a collection is searched."""
+    """How a collection is searched.
+
+    Without *exact* the HNSW graph and the quantized vectors are used, where the layout has them.
+    """
 
     exact: bool = True
+    hnsw_ef: int | None = None  # candidates kept while the graph is walked; None: the engine's
+    rescore: bool = True  # what quantized vectors found is measured again with the full ones
 
 
 PLAIN = Layout()
