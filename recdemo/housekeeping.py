@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from recdemo.errors import StoreError
 from recdemo.runs import Run
-from recdemo.store import Batch, CollectionInfo, VectorStore
+from recdemo.store import PLAIN, Batch, CollectionInfo, Layout, VectorStore
 
 
 def unasked(
@@ -49,6 +49,7 @@ def copy(
     target: VectorStore,
     info: CollectionInfo,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    layout: Layout = PLAIN,
 ) -> bool:
     """Copy a collection whole into another store; False where it was there already.
 
@@ -66,7 +67,7 @@ def copy(
             done += len(batch.rows)
             on_progress(done, info.count)
 
-    target.build(info, batches())
+    target.build(info, batches(), layout=layout)
     count = target.status(info.name).count
     if count != info.count:
         raise StoreError(f"{info.name}: {count} points arrived of {info.count}; copy it again")

@@ -14,7 +14,7 @@ import numpy as np
 from recdemo import __version__
 from recdemo.dataset import Dataset
 from recdemo.embedding import Embedder, ModelName, ModelSpec
-from recdemo.store import Batch, CollectionInfo, IntArray, VectorStore
+from recdemo.store import PLAIN, Batch, CollectionInfo, IntArray, Layout, VectorStore
 from recdemo.texts import Texts
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -80,6 +80,7 @@ def ensure_collection(
     texts: Texts,
     embedder: Embedder,
     on_progress: Progress = lambda done, total: None,
+    layout: Layout = PLAIN,
 ) -> Loaded:
     """Return the collection of a model on these texts, embedding and loading what is missing.
 
@@ -89,7 +90,7 @@ def ensure_collection(
     info = describe_collection(dataset, texts, embedder.spec)
     stream = _Stream(embedder, dataset, texts, on_progress)
     started = time.perf_counter()
-    store.build(info, stream.batches())
+    store.build(info, stream.batches(), layout=layout)
     if not stream.used:
         return Loaded(info, None, None)
     took = time.perf_counter() - started

@@ -3,9 +3,11 @@
 The real ``qdrant_client`` talks to it, and the client's own in-process mode answers, so what is
 tested is what goes over the wire: sizes, keys, versions, and what becomes of a server that dies.
 
-- ``server.faults`` holds one entry per request to come: None, a status, or `CUT`, which closes the
-  connection without a word. ``server.dead_after`` requests all connections are cut.
+- ``server.faults`` holds one entry per request to come: None, a status, a status and what the
+  server says, or `CUT`, which closes the connection without a word. After
+  ``server.dead_after`` requests all connections are cut.
 - ``server.key`` and ``server.read_only_key``: as a server with keys answers.
+- ``server.nodes``: of a cluster; 0 for a server that is none.
 - ``server.requests``: (method, path, bytes of the body, key) of all that came.
 """
 
@@ -15,11 +17,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from qdrant_client import QdrantClient, models
 
 CUT = "cut"
+Fault: TypeAlias = int | tuple[int, str] | str | None
 READS = ("points/query/batch", "points/scroll", "points/count")
 
 
@@ -30,8 +33,10 @@ class QdrantServer:
         self.version = "1.20.0"
         self.key: str | None = None
         self.read_only_key: str | None = None
-        self.faults: deque[int | str | None] = deque()
+        self.faults: deque[Fault] = deque()
         self.dead_after: int | None = None
+        self.nodes = 0
+        self.created: dict[str, dict[str, Any]] = {}  # name -> what it was asked to be
         self.requests: list[tuple[str, str, int, str | None]] = []
         self.crashes: list[BaseException] = []
         self.client = QdrantClient(":memory:")
@@ -71,8 +76,10 @@ class QdrantServer:
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
                     return
-                if isinstance(fault, int):
-                    status, answer = fault, {"status": {"error": f"fault {fault}"}}
+                if isinstance(fault, tuple):
+                    status, answer = fault[0], _error(fault[1])
+                elif isinstance(fault, int):
+                    status, answer = fault, _error(f"fault {fault}")
                 else:
                     status, answer = fake.answer(self.command, self.path, body, key)
                 content = json.dumps(answer).encode()
@@ -89,7 +96,7 @@ class QdrantServer:
 
         return Handler
 
-    def note(self, method: str, path: str, size: int, key: str | None) -> int | str | None:
+    def note(self, method: str, path: str, size: int, key: str | None) -> Fault:
         """Record a request, and return what goes wrong with it."""
         with self._lock:
             self.requests.append((method, path, size, key))
@@ -113,7 +120,10 @@ class QdrantServer:
         given = json.loads(body) if body else {}
         try:
             with self._lock:
-                result = self._do(method, parts[1:], given)
+                if parts == ["cluster"]:
+                    result = self._cluster()
+                else:
+                    result = self._do(method, parts[1:], given)
         except ValueError as error:
             status = 404 if "not found" in str(error) else 409
             return status, _error(str(error))
@@ -128,7 +138,7 @@ class QdrantServer:
         name = parts[0]
         what = (method, "/".join(parts[1:]))
         asks: dict[tuple[str, str], Callable[[], Any]] = {
-            ("GET", ""): lambda: self.client.get_collection(name).model_dump(mode="json"),
+            ("GET", ""): lambda: self._info(name),
             ("PUT", ""): lambda: self._create(name, given),
             ("PATCH", ""): lambda: self.client.update_collection(name, metadata=given["metadata"]),
             ("DELETE", ""): lambda: self.client.delete_collection(name),
@@ -139,10 +149,35 @@ class QdrantServer:
         }
         return asks[what]()
 
+    def _cluster(self) -> dict[str, Any]:
+        if not self.nodes:
+            return {"status": "disabled"}
+        return {
+            "status": "enabled",
+            "peer_id": 1,
+            "peers": {str(i): {"uri": f"http://node-{i}:6335/"} for i in range(1, self.nodes + 1)},
+            "raft_info": {"term": 1, "commit": 1, "pending_operations": 0, "is_voter": True},
+            "consensus_thread_status": {
+                "consensus_thread_status": "working",
+                "last_update": "2026-01-01T00:00:00Z",
+            },
+            "message_send_failures": {},
+        }
+
+    def _info(self, name: str) -> dict[str, Any]:
+        told: dict[str, Any] = self.client.get_collection(name).model_dump(mode="json")
+        asked = self.created.get(name, {})
+        params = told["config"]["params"]
+        params["shard_number"] = asked.get("shard_number") or 1
+        params["replication_factor"] = asked.get("replication_factor") or 1
+        return told
+
     def _create(self, name: str, given: dict[str, Any]) -> bool:
         vectors = models.VectorParams.model_validate(given["vectors"])
         assert given["optimizers_config"]["indexing_threshold"] == 0
-        return self.client.create_collection(name, vectors, metadata=given["metadata"])
+        made = self.client.create_collection(name, vectors, metadata=given["metadata"])
+        self.created[name] = given
+        return made
 
     def _upsert(self, name: str, given: dict[str, Any]) -> Any:
         batch = models.Batch.model_validate(given["batch"])

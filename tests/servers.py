@@ -10,9 +10,10 @@
 import gc
 import os
 import socket
+import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,16 +49,54 @@ class RealServer:
 def running(request: pytest.FixtureRequest, **environment: str) -> Iterator[RealServer]:
     """Start a Qdrant in Docker; its ports stay the same over a restart."""
     _need_docker(request)
+    container = _container(environment.pop("API_KEY", None))
+    for name, value in environment.items():
+        container.with_env(f"QDRANT__SERVICE__{name}", value)
+    with _started(container) as server:
+        yield server
+
+
+@contextmanager
+def cluster(request: pytest.FixtureRequest, n_nodes: int = 3) -> Iterator[list[RealServer]]:
+    """Start a cluster in Docker, its nodes in a network of their own, and wait until all joined."""
+    _need_docker(request)
+    from testcontainers.core.network import Network
+
+    with Network() as network, ExitStack() as nodes:
+        servers: list[RealServer] = []
+        for i in range(1, n_nodes + 1):
+            first = "" if i == 1 else " --bootstrap http://node-1:6335"
+            container = _container(None).with_env("QDRANT__CLUSTER__ENABLED", "true")
+            container.with_network(network).with_network_aliases(f"node-{i}")
+            container.with_command(f"./qdrant --uri http://node-{i}:6335{first}")
+            servers.append(nodes.enter_context(_started(container)))
+        _wait_for_peers(servers)
+        yield servers
+
+
+def _wait_for_peers(servers: Sequence[RealServer]) -> None:
+    end = time.monotonic() + START_SECONDS
+    for server in servers:
+        with closing(server.open()) as store:
+            while len(store._client.cluster_status().peers) < len(servers):  # type: ignore[union-attr]
+                if time.monotonic() > end:
+                    pytest.fail(f"the {len(servers)} nodes did not find each other")
+                time.sleep(0.2)
+
+
+def _container(key: str | None) -> Any:
     from testcontainers.community.qdrant import QdrantContainer
     from testcontainers.core.wait_strategies import HttpWaitStrategy
 
-    rest, grpc = _free_port(), _free_port()
-    container = QdrantContainer(QDRANT_IMAGE, api_key=environment.pop("API_KEY", None))
-    container.with_bind_ports(6333, rest).with_bind_ports(6334, grpc)
-    for name, value in environment.items():
-        container.with_env(f"QDRANT__SERVICE__{name}", value)
+    container = QdrantContainer(QDRANT_IMAGE, api_key=key)
     ready = HttpWaitStrategy(6333, "/readyz").for_status_code(200)
-    container.waiting_for(ready.with_startup_timeout(START_SECONDS))
+    return container.waiting_for(ready.with_startup_timeout(START_SECONDS))
+
+
+@contextmanager
+def _started(container: Any) -> Iterator[RealServer]:
+    rest, grpc = _free_port(), _free_port()
+    container.with_bind_ports(6333, rest).with_bind_ports(6334, grpc)
     try:
         container.start()
     except Exception as error:  # whatever it was, its log tells more

@@ -148,7 +148,7 @@ def test_a_damaged_collection_is_one_line_and_can_be_deleted(
     built: Path, damage: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     damage(built)
-    with pytest.raises(StoreError, match="is damaged; remove the folder") as error:
+    with pytest.raises(StoreError, match="is damaged; remove it with") as error:
         nearest(built.parent)
     assert str(built) in str(error.value)
     assert "\n" not in str(error.value)

@@ -12,7 +12,7 @@ from recdemo.errors import RecdemoError, StoreError
 from recdemo.housekeeping import chosen, copy, unasked
 from recdemo.plans import Request, carry_out
 from recdemo.runs.files import write_run
-from recdemo.store import VectorStore
+from recdemo.store import PLAIN, VectorStore
 from recdemo.store.edge import EdgeStore
 from tests import tiny
 from tests.fakes import MemoryStore
@@ -69,7 +69,7 @@ def test_a_copy_holds_the_same_vectors_ids_and_facts(home: Path, there_and_back:
 def test_only_complete_collections_are_copied_and_unknown_ones_are_one_line() -> None:
     with closing(memory_store()) as store:
         store.build(LINE, POINTS)
-        store._begin(collection("begun", count=1), "somebody")
+        store._begin(collection("begun", count=1), "somebody", PLAIN)
         assert [info.name for info in chosen(store, [])] == [LINE.name]
         with pytest.raises(StoreError, match="no collection 'unknown'"):
             chosen(store, ["unknown"])

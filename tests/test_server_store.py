@@ -14,7 +14,7 @@ from qdrant_client import QdrantClient, models
 
 from recdemo.errors import StoreError
 from recdemo.settings import settings
-from recdemo.store import Batch, Candidates, connection, open_store, server
+from recdemo.store import PLAIN, Batch, Candidates, connection, open_store, server
 from recdemo.store.location import parse_location
 from recdemo.store.server import ServerStore
 from tests.qdrant_server import CUT, QdrantServer
@@ -304,7 +304,7 @@ def test_an_incomplete_collection_is_built_anew(fingerprint: str) -> None:
     client = QdrantClient(":memory:")
     other = replace(LINE, fingerprint=fingerprint)
     with closing(memory_store(client)) as store:
-        store._begin(other, "somebody")
+        store._begin(other, "somebody", PLAIN)
         store._upsert(LINE.name, batch([1], [[9, 9]]))
         assert store.status(LINE.name).state == "incomplete"
         assert store.collections() == [other]
@@ -342,7 +342,7 @@ def test_who_gives_up_leaves_what_another_builds_on() -> None:
             yield from POINTS
 
         def interrupted_after_claim() -> Iterator[Batch]:
-            two._begin(LINE, "two")  # while one is at it
+            two._begin(LINE, "two", PLAIN)  # while one is at it
             yield from interrupted()
 
         two.build(LINE, meanwhile())

@@ -10,7 +10,7 @@ import typer
 
 from recdemo.cli.options import OutputOption, RunFormat, StoreOption
 from recdemo.cli.output import bar, check_output, notice, progress, show
-from recdemo.cli.stores import opens_store
+from recdemo.cli.stores import ReplicasOption, ShardsOption, opens_store
 from recdemo.cli.tabular import show_table
 
 if TYPE_CHECKING:
@@ -119,13 +119,17 @@ def copy(
         list[str] | None, typer.Argument(metavar="[NAME]...", help="By default all.")
     ] = None,
     store: StoreOption = "embedded",
+    shards: ShardsOption = None,
+    replicas: ReplicasOption = None,
 ) -> None:
     """Copy collections into another store, each counted when it has arrived."""
     from recdemo import housekeeping
+    from recdemo.store import Layout
 
+    layout = Layout(shards=shards, replicas=replicas)
     with _opened(store) as source, _opened(to) as target, progress() as shown:
         for each in housekeeping.chosen(source, names or []):
-            was_copied = housekeeping.copy(source, target, each, bar(shown, each.name))
+            was_copied = housekeeping.copy(source, target, each, bar(shown, each.name), layout)
             told = f"{each.count:,} points" if was_copied else "there already"
             typer.echo(f"{each.name}: {told}")
 

@@ -9,7 +9,7 @@ from recdemo.cli.data import open_items, reads_items
 from recdemo.cli.embedding_options import may_embed
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
 from recdemo.cli.output import bar, check_output, notice, progress
-from recdemo.cli.stores import opens_store
+from recdemo.cli.stores import ReplicasOption, ShardsOption, opens_store
 from recdemo.cli.tabular import show_table
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recdemo.embedding import ModelName
     from recdemo.embedding.options import EmbedOptions
     from recdemo.loading import Loaded
+    from recdemo.store import Layout
     from recdemo.texts import Texts
 
 
@@ -31,6 +32,8 @@ def load(
     dataset: DatasetOption = "ml-1m",
     text: TextOption = None,
     store: StoreOption = "embedded",
+    shards: ShardsOption = None,
+    replicas: ReplicasOption = None,
     format: Annotated[RunFormat, typer.Option("--format")] = RunFormat.TABLE,
     output: OutputOption = None,
     *,
@@ -40,6 +43,7 @@ def load(
     """Fill one collection for each model, dimension and text; what is there stays."""
     from recdemo.embedding import parse_models
     from recdemo.embedding.estimates import check_cost, estimate
+    from recdemo.store import Layout
     from recdemo.texts import fill, text_names
 
     check_output(output)
@@ -53,7 +57,8 @@ def load(
         notice(note)
     if embed.max_cost is not None:
         check_cost(estimate(names, texts, embed), embed.max_cost)
-    _show(_load_all(names, data, texts, store, embed), store, format, output)
+    layout = Layout(shards=shards, replicas=replicas)
+    _show(_load_all(names, data, texts, store, embed, layout), store, format, output)
 
 
 def _load_all(
@@ -62,6 +67,7 @@ def _load_all(
     texts: "list[Texts]",
     location: str,
     options: "EmbedOptions",
+    layout: "Layout",
 ) -> "list[Loaded]":
     from contextlib import closing
 
@@ -77,7 +83,8 @@ def _load_all(
                 embedder = open_embedder(name, data, each, options, listeners)
                 if embedder.spec.reads_text or each is texts[0]:
                     label = f"{embedder.spec} on {each.name}"
-                    done.append(ensure_collection(store, data, each, embedder, bar(shown, label)))
+                    told = bar(shown, label)
+                    done.append(ensure_collection(store, data, each, embedder, told, layout))
     return done
 
 

@@ -25,7 +25,7 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         envvar="RECDEMO_STORE",
-        help="Where collections live: embedded, or a Qdrant server, as in http://localhost:6333.",
+        help="Where collections live: embedded (the default), or http://HOST:6333 of a Qdrant.",
     ),
 ]
 OutputOption = Annotated[

@@ -8,27 +8,42 @@ import typer
 
 from recdemo.cli.grouping import Command
 
+ShardsOption = Annotated[
+    int | None,
+    typer.Option(min=1, max=1000, help="Of a cluster: parts that a collection is cut into."),
+]
+ReplicasOption = Annotated[
+    int | None, typer.Option(min=1, max=100, help="Of a cluster: nodes that hold each part.")
+]
 GrpcOption = Annotated[
     bool, typer.Option("--grpc", help="Ask a server by gRPC, port 6334; RECDEMO_STORE_GRPC=1.")
 ]
 
 
 def opens_store(command: Command) -> Command:
-    """Add ``--grpc`` to a command, whose ``store`` then says how it is asked."""
+    """Settle a command's ``store``: by ``.env`` where nothing is said, and with ``--grpc``."""
 
     @functools.wraps(command)
-    def run(*, grpc: bool = False, **arguments: Any) -> None:
+    def run(*, grpc: bool = False, store: str | None = None, **arguments: Any) -> None:
+        from recdemo.settings import settings
+
+        arguments["store"] = store or settings().store or "embedded"
         if grpc:
             arguments["store"] = _by_grpc(arguments["store"])
         command(**arguments)
 
-    own = inspect.signature(command).parameters.values()
     kind = inspect.Parameter.KEYWORD_ONLY
+    own = [each.replace(kind=kind) for each in inspect.signature(command).parameters.values()]
     added = inspect.Parameter("grpc", kind, default=False, annotation=GrpcOption)
-    parameters = [*(each.replace(kind=kind) for each in own), added]
+    parameters = [*(_unset(each) if each.name == "store" else each for each in own), added]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as PEP 362 has it
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+def _unset(store: inspect.Parameter) -> inspect.Parameter:
+    """Have nothing stand for the store where none is named, so that ``.env`` may name it."""
+    return store.replace(default=None)
 
 
 def _by_grpc(store: str) -> str:

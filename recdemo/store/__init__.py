@@ -190,6 +190,15 @@ def parse_info(values: Mapping[str, Any]) -> CollectionInfo | None:
     return info if fits else None
 
 
+def check_alone(layout: Layout) -> None:
+    """Refuse shards and replicas, for a store that is no cluster."""
+    if layout.shards is not None or layout.replicas is not None:
+        raise StoreError(
+            "shards and replicas are for a Qdrant cluster; leave out --shards and --replicas, or "
+            "name a cluster with --store http://HOST:6333"
+        )
+
+
 def check_vectors(batch: Batch, info: CollectionInfo) -> None:
     """Refuse vectors of another shape, or with NaN or infinity, before they are written."""
     vectors, rows = batch.vectors, batch.rows

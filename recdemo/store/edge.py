@@ -36,6 +36,7 @@ from recdemo.store import (
     Neighbors,
     Notice,
     Search,
+    check_alone,
     check_vectors,
     files,
     selecting,
@@ -79,6 +80,7 @@ class EdgeStore:
     ) -> None:
         """Write a collection whole or not at all; one that is complete stays as it is."""
         path = self._path(info.name)
+        check_alone(layout)
         if files.is_built(path, info):
             return
         with file_errors(self._folder):

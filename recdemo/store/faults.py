@@ -12,6 +12,7 @@ TRANSIENT = (408, 429, 500, 502, 503, 504)
 _LONGEST = 300  # characters of what a server says
 _PLAIN_TLS = re.compile(r"WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNEXPECTED_MESSAGE", re.I)
 _CUT_OFF = re.compile(r"disconnected|illegal|reset by peer|HTTPS port", re.I)
+_NODE_AWAY = re.compile(r"active replica|(read )?operations failed|tonic status", re.I)
 _NO_ROOM = re.compile(r"no space left|disk full|not enough space|out of disk", re.I)
 
 
@@ -63,6 +64,12 @@ def refusal(location: Location, fault: Fault, *, has_key: bool, connected: bool)
         return StoreError(
             f"the Qdrant at {location.url} has no room ({fault.text}); make room there, or remove "
             "collections with 'recdemo collections prune'"
+        )
+    if fault.status is not None and fault.status >= 500 and _NODE_AWAY.search(fault.text):
+        return StoreError(
+            f"the Qdrant cluster at {location.url} cannot answer whole, since a node is away "
+            f"({fault.text}); start the node again, or load with --replicas 2 or more, so that "
+            "each part of a collection stands on several nodes"
         )
     return StoreError(
         f"the Qdrant at {location.url} refused with status {fault.status}: "

@@ -96,7 +96,10 @@ def damaged(path: Path) -> StoreError:
 
 
 def _damaged(path: Path) -> str:
-    return f"the collection {path} is damaged; remove the folder to have it built anew"
+    return (
+        f"the collection {path} is damaged; remove it with 'recdemo collections delete "
+        f"{path.name}', and whatever asks for it next builds it anew"
+    )
 
 
 def complete(path: Path) -> CollectionInfo:
@@ -120,7 +123,8 @@ def is_built(path: Path, info: CollectionInfo) -> bool:
     if there != wanted:
         raise StoreError(
             f"the collection {path} holds something else: fingerprint, dimension, count and "
-            f"distance are {there}, expected {wanted}; remove the folder to have it built anew"
+            f"distance are {there}, expected {wanted}; remove it with 'recdemo collections delete "
+            f"{path.name}' to have it built anew"
         )
     return True
 

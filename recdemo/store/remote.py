@@ -31,6 +31,8 @@ class Found:
     state: State
     info: CollectionInfo | None = None  # where the state is complete or incomplete
     builder: str = ""  # a random word of who began it last
+    shards: int | None = None  # parts that it is cut into
+    replicas: int | None = None  # nodes that hold each part
 
 
 def metadata(info: CollectionInfo, builder: str) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from recdemo.store import (
     selecting,
 )
 from recdemo.store.arriving import Arrivals, parts
+from recdemo.store.cluster import check_nodes, check_same
 from recdemo.store.connection import Connection, connect
 from recdemo.store.location import Location
 from recdemo.store.remote import Found, State
@@ -73,11 +74,15 @@ class ServerStore:
         self, info: CollectionInfo, batches: Iterable[Batch], *, layout: Layout = PLAIN
     ) -> None:
         """Write a collection whole or not at all; one that is complete stays as it is."""
-        if remote.is_built(self._look(info.name), info):
+        found = self._look(info.name)
+        if found.info is not None:  # incomplete, too: it is written on as it was laid out
+            check_same(found, layout)
+        if remote.is_built(found, info):
             return
+        check_nodes(self._connection, layout)
         builder, arrivals = secrets.token_hex(8), Arrivals(info)
         try:
-            if not self._begin(info, builder):
+            if not self._begin(info, builder, layout):
                 return
             for batch in batches:
                 check_vectors(batch, info)
@@ -188,7 +193,9 @@ class ServerStore:
         dimension = None
         if isinstance(vectors, models.VectorParams) and vectors.distance is _EUCLID:
             dimension = vectors.size
-        return remote.recognize(name, self._url, told.config.metadata, dimension)
+        found = remote.recognize(name, self._url, told.config.metadata, dimension)
+        params = told.config.params
+        return replace(found, shards=params.shard_number, replicas=params.replication_factor)
 
     def _whole(self, name: str) -> CollectionInfo:
         """Return what a complete collection holds, if all of it is there."""
@@ -199,7 +206,7 @@ class ServerStore:
             raise remote.damaged(name, self._url)
         return found.info
 
-    def _begin(self, info: CollectionInfo, builder: str) -> bool:
+    def _begin(self, info: CollectionInfo, builder: str, layout: Layout) -> bool:
         """Have an incomplete collection to write into; False where another was faster."""
         vectors = models.VectorParams(size=info.dimension, distance=_EUCLID)
         started = replace(info, complete=False)
@@ -211,6 +218,9 @@ class ServerStore:
                 info.name,
                 vectors_config=vectors,
                 optimizers_config=_FLAT,
+                shard_number=layout.shards,
+                replication_factor=layout.replicas,
+                write_consistency_factor=layout.replicas,  # loaded is what every replica has
                 metadata=remote.metadata(started, builder),
             ),
             none_if=409,  # there already: left incomplete, or begun by another this moment

@@ -11,10 +11,11 @@ import pytest
 from recdemo.errors import StoreError
 from recdemo.plans import Request, carry_out
 from recdemo.runs import differences
-from recdemo.store import Batch, Candidates, CollectionInfo, FloatArray
+from recdemo.store import Batch, Candidates, CollectionInfo, FloatArray, Layout
 from recdemo.store.connection import QDRANT_IMAGE
 from recdemo.store.edge import EdgeStore
-from tests.servers import RealServer, running
+from recdemo.store.server import ServerStore
+from tests.servers import RealServer, cluster, running
 from tests.stores import LINE, NEAREST, POINTS, ROWS, batch, collection
 
 pytestmark = pytest.mark.docker
@@ -161,6 +162,59 @@ def _until_it_answers(server: RealServer) -> None:
                 raise
         else:
             return
+
+
+def test_a_cluster_reads_on_with_a_node_down_where_each_part_stands_twice(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    info, _, batches = large(2000, 64)
+    queries = np.arange(0, 2000, 10, dtype=np.int32)
+    with closing(EdgeStore(tmp_path)) as edge:
+        edge.build(info, batches)
+        right = edge.neighbors(info.name, queries, 100)
+    with cluster(request) as nodes, closing(nodes[0].open()) as store:
+        store.build(info, batches, layout=Layout(shards=6, replicas=2))
+        for down in (None, *nodes[1:]):  # never the node that is asked
+            if down is not None:
+                down.container.get_wrapped_container().stop()
+            found = store.neighbors(info.name, queries, 100)
+            assert (found.rows == right.rows).all()
+            assert store.status(info.name).count == 2000
+            if down is not None:
+                down.container.get_wrapped_container().start()
+                _until_it_answers(down)
+                _until_all_parts_are_back(store, info.name)
+        with pytest.raises(StoreError, match="has 3 nodes; give --replicas 3 or fewer"):
+            store.build(LINE, POINTS, layout=Layout(replicas=4))
+
+
+def _until_all_parts_are_back(store: ServerStore, name: str) -> None:
+    """Wait for the replicas of a node that was away; else the next to go may be the last."""
+    end = time.monotonic() + 60
+    while True:
+        told = store._client.collection_cluster_info(name)
+        parts = [*told.local_shards, *told.remote_shards]
+        if {part.state.value for part in parts} == {"Active"} and not told.shard_transfers:
+            return
+        assert time.monotonic() < end, f"not all parts are active: {parts}"
+        time.sleep(0.2)
+
+
+def test_a_cluster_that_lacks_a_part_is_one_line(request: pytest.FixtureRequest) -> None:
+    info, _, batches = large(2000, 64)
+    with cluster(request) as nodes, closing(nodes[0].open()) as store:
+        store.build(info, batches, layout=Layout(shards=6, replicas=1))
+        nodes[2].container.get_wrapped_container().stop()
+        with pytest.raises(StoreError, match="cannot answer whole, since a node is away"):
+            store.neighbors(info.name, np.arange(10, dtype=np.int32), 100)
+
+
+def test_a_single_node_takes_neither_shards_nor_replicas(real_server: RealServer) -> None:
+    with (
+        closing(real_server.open()) as store,
+        pytest.raises(StoreError, match="is a single node"),
+    ):
+        store.build(LINE, POINTS, layout=Layout(shards=2))
 
 
 def test_the_server_is_of_the_version_that_the_code_names(real_server: RealServer) -> None:
