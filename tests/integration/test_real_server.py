@@ -193,10 +193,11 @@ def _until_all_parts_are_back(store: ServerStore, name: str) -> None:
     end = time.monotonic() + 60
     while True:
         told = store._client.collection_cluster_info(name)
-        parts = [*told.local_shards, *told.remote_shards]
-        if {part.state.value for part in parts} == {"Active"} and not told.shard_transfers:
+        states = [part.state for part in told.local_shards]
+        states += [part.state for part in told.remote_shards]
+        if {state.value for state in states} == {"Active"} and not told.shard_transfers:
             return
-        assert time.monotonic() < end, f"not all parts are active: {parts}"
+        assert time.monotonic() < end, f"not all parts are active: {states}"
         time.sleep(0.2)
 
 
