@@ -30,7 +30,7 @@ def check_nodes(connection: Connection, layout: Layout) -> None:
         )
 
 
-def check_same(found: Found, layout: Layout) -> None:
+def check_laid_out(found: Found, layout: Layout) -> None:
     """Refuse to pass over what a layout asks for because a collection is there already."""
     asked = {"shards": layout.shards, "replicas": layout.replicas}
     there = {"shards": found.shards, "replicas": found.replicas}

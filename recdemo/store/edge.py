@@ -41,9 +41,10 @@ from recdemo.store import (
     files,
     selecting,
 )
-from recdemo.store.files import TEMPORARY, State, file_errors, look
+from recdemo.store.files import TEMPORARY, file_errors, look
 from recdemo.store.locks import Locks
 from recdemo.store.points import PointsWriter, open_points, read_points
+from recdemo.store.states import State
 
 HOLD = 0.5  # seconds that a collection is held open though others wait for it
 UPSERT = 128  # points given to the engine at a time

@@ -13,30 +13,19 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from enum import Enum
 from pathlib import Path
 from typing import IO, Any
 
 from recdemo.errors import StoreError
 from recdemo.store import FORMAT, CollectionInfo, parse_info
 from recdemo.store.locks import is_being_built
+from recdemo.store.states import State, check_same
 
 SHARD, VECTORS, ROWS, INFO = "shard", "vectors.npy", "rows.npy", "collection.json"
 TEMPORARY = ".tmp-"  # between the name and a random end, while a collection is built or removed
 
 _OURS = {SHARD, VECTORS, ROWS, INFO}
 _ROOM = 64 * 2**20  # bytes beside the vectors: the engine makes files of 32 MB, mostly holes
-
-
-class State(Enum):
-    """What a folder is to recdemo."""
-
-    ABSENT = "absent"
-    FOREIGN = "foreign"
-    NEWER = "newer"
-    DAMAGED = "damaged"
-    INCOMPLETE = "incomplete"
-    COMPLETE = "complete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +106,7 @@ def is_built(path: Path, info: CollectionInfo) -> bool:
         return False
     if found.info is None:
         raise refusal(found)
-    there, wanted = (
-        (each.fingerprint, each.dimension, each.count, each.distance) for each in (found.info, info)
-    )
-    if there != wanted:
-        raise StoreError(
-            f"the collection {path} holds something else: fingerprint, dimension, count and "
-            f"distance are {there}, expected {wanted}; remove it with 'recdemo collections delete "
-            f"{path.name}' to have it built anew"
-        )
+    check_same(found.info, info, f"the collection {path}")
     return True
 
 

@@ -2,24 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from enum import Enum
 from typing import Any
 
 from recdemo.errors import StoreError
 from recdemo.store import FORMAT, CollectionInfo, parse_info
+from recdemo.store.states import State, check_same
 
 OURS = "recdemo"  # our key in a collection's metadata
-
-
-class State(Enum):
-    """What a collection of a server is to recdemo."""
-
-    ABSENT = "absent"
-    FOREIGN = "foreign"
-    NEWER = "newer"
-    DAMAGED = "damaged"
-    INCOMPLETE = "incomplete"
-    COMPLETE = "complete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +77,5 @@ def is_built(found: Found, info: CollectionInfo) -> bool:
         return False
     if found.info is None:
         raise refusal_of(found)
-    there, wanted = (
-        (each.fingerprint, each.dimension, each.count, each.distance) for each in (found.info, info)
-    )
-    if there != wanted:
-        raise StoreError(
-            f"the collection {found.name!r} at {found.url} holds something else: fingerprint, "
-            f"dimension, count and distance are {there}, expected {wanted}; remove it with "
-            f"'recdemo collections delete {found.name}' to have it built anew"
-        )
+    check_same(found.info, info, f"the collection {found.name!r} at {found.url}")
     return True

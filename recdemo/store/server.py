@@ -37,10 +37,11 @@ from recdemo.store import (
     selecting,
 )
 from recdemo.store.arriving import Arrivals, parts
-from recdemo.store.cluster import check_nodes, check_same
+from recdemo.store.cluster import check_laid_out, check_nodes
 from recdemo.store.connection import Connection, connect
 from recdemo.store.location import Location
-from recdemo.store.remote import Found, State
+from recdemo.store.remote import Found
+from recdemo.store.states import State
 
 REQUEST_BYTES = 4_500_000  # of a request or an answer; a server takes 32 MB and advises 5
 SCROLL_ROWS = 10_000  # ids at a time
@@ -76,7 +77,7 @@ class ServerStore:
         """Write a collection whole or not at all; one that is complete stays as it is."""
         found = self._look(info.name)
         if found.info is not None:  # incomplete, too: it is written on as it was laid out
-            check_same(found, layout)
+            check_laid_out(found, layout)
         if remote.is_built(found, info):
             return
         check_nodes(self._connection, layout)
