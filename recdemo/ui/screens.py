@@ -1,8 +1,8 @@
 """The main screen: it owns what is shown, and asks for it in threads.
 
 An answer says what it answers; one to a question that is no longer asked is dropped, so what is
-on the screen always belongs together, however fast keys come. One class, and longer than others,
-since search, item, models and lists share what is asked; all that draws or waits is elsewhere.
+on the screen always belongs together, however fast keys come. All that draws or waits is elsewhere:
+`hits`, `sides` and `widgets` draw, `asking` waits.
 """
 
 from dataclasses import replace
@@ -13,30 +13,21 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, Input, Label, Static, Tab, Tabs
+from textual.widgets import DataTable, Footer, Input, Static
 
 from recdemo.ui.asking import Asking
 from recdemo.ui.cells import clean
 from recdemo.ui.dialogs import NO_MODEL, Confirm, Picker
+from recdemo.ui.hits import HitList, SearchLine
 from recdemo.ui.results_screen import ResultsScreen
 from recdemo.ui.services import Facts, Services
 from recdemo.ui.sheet import HEIGHTS, WIDTHS, Sheet
+from recdemo.ui.sides import SIDES, Sides
 from recdemo.ui.state import KS, State
-from recdemo.ui.widgets import ItemCard, ModelPane, hit_cells, hit_heads, top_line
+from recdemo.ui.widgets import ItemCard, ModelPane, top_line
 
-SIDES = ("left", "right")
 LIMIT = 200  # hits that are shown; the count tells of more
-
-
-class SearchField(Input):
-    """The search; arrows move in what was found, as if it had the focus."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "screen.move_hit(1)", show=False),
-        Binding("up", "screen.move_hit(-1)", show=False),
-    ]
 
 
 class MainScreen(Screen[None]):
@@ -67,8 +58,6 @@ class MainScreen(Screen[None]):
         self.state = State()
         self.facts: Facts | None = None
         self.row: int | None = None  # the item that is shown
-        self._hits: list[int] = []
-        self._at = 0  # the hit under the cursor; its table tells of it after a resize, too
         self._trail: list[int] = []  # items to go back to
         self._models: dict[str, str] = {}  # side -> model as asked for
         self._ready: dict[str, str] = {}  # side -> model as prepared
@@ -77,30 +66,28 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield Static("recdemo", id="top", markup=False)
-        with Horizontal(id="search-line"):
-            yield SearchField(placeholder="title, director, year or id:...", id="search")
-            yield Label("", id="count", markup=False)
+        yield SearchLine(id="search-line")
         with Horizontal():
-            yield Sheet(id="hits")
+            yield HitList()
             with Vertical(id="right-part"):
                 yield ItemCard()
-                yield Tabs(Tab("left", id="tab-left"), Tab("right", id="tab-right"), id="tabs")
-                with Horizontal(id="panes"):
-                    yield ModelPane("left")
-                    yield ModelPane("right")
+                yield Sides()
         yield Footer()
 
     def on_mount(self) -> None:
         """Begin to read; until that is done the field takes letters already."""
-        self.pane("left").add_class("-shown")
-        self.query_one("#tabs", Tabs).can_focus = False
         self.query_one("#item", ItemCard).update("reading the items ...")
         self.query_one("#search").focus()
         self._asking.open()
 
+    @property
+    def sides(self) -> Sides:
+        """The two opinions."""
+        return self.query_one(Sides)
+
     def pane(self, side: str) -> ModelPane:
         """Return the pane of a side."""
-        return self.query_one(f"#{side}", ModelPane)
+        return self.sides.pane(side)
 
     @on(Asking.Opened)
     def _opened(self, message: Asking.Opened) -> None:
@@ -112,8 +99,7 @@ class MainScreen(Screen[None]):
             self.app.theme = self.state.theme
         self.set_class(self.state.one, "-one")
         self.query_one("#top", Static).update(f"recdemo   {clean(top_line(facts))}")
-        for side in SIDES:
-            self.pane(side).item_word = facts.item_word
+        self.sides.name_items(facts.item_word)
         self._use("left", self.state.left or facts.left)
         right = None if self.state.one else self.state.right or facts.right
         if right is None:
@@ -136,33 +122,20 @@ class MainScreen(Screen[None]):
     def _found(self, message: Asking.FoundItems) -> None:
         if self.facts is None or message.query != self.query_one("#search", Input).value:
             return
-        lines = message.found.lines
-        self._hits, self._at = [line.row for line in lines], 0
-        heads = hit_heads(self.facts.item_word)
-        self.query_one("#hits", Sheet).fill(heads, [hit_cells(line) for line in lines])
-        total = f"{message.found.total:,}"
-        nearly = "" if message.found.exact else "no such words, nearly: "
-        more = f", first {len(lines)}" if message.found.total > len(lines) else ""
-        asked = message.query.strip()
-        self.query_one("#count", Label).update(f"{nearly}{total} found{more}" if asked else "")
-        if lines:
-            self.show(lines[0].row)
-        elif self.row is None and not asked:
+        self.query_one(HitList).show(message.found, self.facts.item_word)
+        self.query_one(SearchLine).count(message.found, message.query)
+        if message.found.lines:
+            self.show(message.found.lines[0].row)
+        elif self.row is None and not message.query.strip():
             self.query_one("#item", ItemCard).update("Type words of a title, a director or a year.")
 
-    @on(DataTable.RowHighlighted, "#hits")
-    def _moved(self, message: DataTable.RowHighlighted) -> None:
-        if message.cursor_row != self._at and message.cursor_row < len(self._hits):
-            self._at = message.cursor_row
-            self.show(self._hits[self._at])
+    @on(HitList.Moved)
+    def _moved(self, message: HitList.Moved) -> None:
+        self.show(message.row)
 
     def action_move_hit(self, by: int) -> None:
         """Move in the hits."""
-        hits = self.query_one("#hits", Sheet)
-        if by > 0:
-            hits.action_cursor_down()
-        else:
-            hits.action_cursor_up()
+        self.query_one(HitList).move(by)
 
     @on(Input.Submitted, "#search")
     @on(DataTable.RowSelected, "#hits")
@@ -173,7 +146,7 @@ class MainScreen(Screen[None]):
     def _read(self, side: str) -> None:
         """Move the focus into the recommendations of a side."""
         self.add_class("-reading")
-        self._turn_to(side)
+        self.sides.turn_to(side)
         self.pane(side).table.focus()
 
     def show(self, row: int) -> None:
@@ -189,12 +162,11 @@ class MainScreen(Screen[None]):
         if message.item.line.row == self.row:
             self.query_one("#item", ItemCard).show(message.item)
 
-    @on(DataTable.RowSelected, "#left-table, #right-table")
-    def _go(self, message: DataTable.RowSelected) -> None:
-        pane = next(p for p in self.query(ModelPane) if p.table is message.data_table)
-        if message.cursor_row < len(pane.rows) and self.row is not None:
+    @on(Sides.Opened)
+    def _go(self, message: Sides.Opened) -> None:
+        if self.row is not None:
             self._trail.append(self.row)
-            self.show(pane.rows[message.cursor_row])
+            self.show(message.row)
 
     def action_back(self) -> None:
         """Go one step back: to the item before, then to the search; never out."""
@@ -216,13 +188,9 @@ class MainScreen(Screen[None]):
         self._ready.pop(side, None)
         pane = self.pane(side)
         pane.empty()
-        self._entitle(side, model)
+        self.sides.entitle(side, model)
         pane.say("looking for its collection ...")
         self._asking.prepare(side, model, may_pay)
-
-    def _entitle(self, side: str, name: str) -> None:
-        self.pane(side).entitle(name)
-        self.query_one(f"#tab-{side}", Tab).label = Content(clean(name))
 
     @on(Asking.Progressed)
     def _progressed(self, message: Asking.Progressed) -> None:
@@ -238,7 +206,7 @@ class MainScreen(Screen[None]):
         self.pane(message.side).progress(None)
         self.pane(message.side).say("")
         if not (self._truth and message.side == "right"):
-            self._entitle(message.side, message.model)
+            self.sides.entitle(message.side, message.model)
         self._remember()
         self._ask(message.side)
 
@@ -285,7 +253,7 @@ class MainScreen(Screen[None]):
             self._ready.pop(side, None)
             self._asking.forget(side)
             self.pane(side).empty()
-            self._turn_to("left")
+            self.sides.turn_to("left")
             self._remember()
             self._draw()
         else:
@@ -323,13 +291,9 @@ class MainScreen(Screen[None]):
     def _draw(self) -> None:
         """Show all answers that belong to what is asked."""
         opinions = {side: self._asking.opinion(side, self.row) for side in SIDES}
-        for side, other in (SIDES, SIDES[::-1]):
-            opinion = opinions[side]
-            if opinion is not None and not (side == "right" and self._truth):
-                self.pane(side).show(opinion, opinions[other])
         truth = self._asking.truth_list
-        if self._truth and truth is not None and truth.row == self.row:
-            self.pane("right").show_truth(truth, opinions["left"], opinions["right"])
+        wanted = self._truth and truth is not None and truth.row == self.row
+        self.sides.draw(opinions, truth if wanted else None)
 
     def action_truth(self) -> None:
         """Show the truth list on the right, or the model again."""
@@ -338,11 +302,11 @@ class MainScreen(Screen[None]):
         self._truth = not self._truth
         self.set_class(self.state.one and not self._truth, "-one")
         if self._truth:
-            self._entitle("right", "truth: largest overlap of users")
-            self._turn_to("right")
+            self.sides.entitle("right", "truth: largest overlap of users")
+            self.sides.turn_to("right")
             self._asking.truth(self.row, self.state.k)
             return
-        self._entitle("right", self._models.get("right", ""))
+        self.sides.entitle("right", self._models.get("right", ""))
         self.pane("right").empty()
         self.pane("right").say("")
         self._draw()
@@ -357,26 +321,17 @@ class MainScreen(Screen[None]):
         self._remember()
         self._ask_all()
 
-    # --- tabs of a narrow screen, results, state ---
+    # --- focus, results, state ---
 
     @on(Sheet.Turned)
     def _turned(self, message: Sheet.Turned) -> None:
         if self.pane("left").table.has_focus and message.side == "left":
             self.remove_class("-reading")
-            self.query_one("#hits", Sheet).focus()
-        elif self.query_one("#hits", Sheet).has_focus:
+            self.query_one(HitList).table.focus()
+        elif self.query_one(HitList).table.has_focus:
             self._read("left")
         elif message.side == "left" or not self.has_class("-one"):
             self._read(message.side)
-
-    @on(Tabs.TabActivated)
-    def _tab(self, message: Tabs.TabActivated) -> None:
-        self._turn_to((message.tab.id or "").removeprefix("tab-"))
-
-    def _turn_to(self, side: str) -> None:
-        for each in SIDES:
-            self.pane(each).set_class(each == side, "-shown")
-        self.query_one("#tabs", Tabs).active = f"tab-{side}"
 
     def action_results(self) -> None:
         """Show the latest evaluation."""

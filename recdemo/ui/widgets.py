@@ -20,20 +20,6 @@ vs  the rank of the item in the other list; {ONLY_HERE}: only this side recommen
 _WIDE, _WIDEST = 44, 74  # widths of a table from which on it tells more
 
 
-def hit_heads(item_word: str) -> list[Head]:
-    """Return the columns of what a search finds."""
-    return [
-        Head(item_word, 2, grows=True),
-        Head("Year", 5),
-        Head("Director", 1, least=40, grows=True),
-    ]
-
-
-def hit_cells(line: Line) -> tuple[str, ...]:
-    """Return an item as the cells of a search."""
-    return (line.title, line.year, line.directors)
-
-
 def _heads(item_word: str, ranks: Sequence[str], tail: Sequence[Head]) -> list[Head]:
     return [
         Head("#", 4, right=True),

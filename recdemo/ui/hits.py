@@ -1,0 +1,95 @@
+"""The search: a line to type in, and the list of what was found."""
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import DataTable, Input, Label
+
+from recdemo.ui.services import Found, Line
+from recdemo.ui.sheet import Head, Sheet
+
+
+class SearchField(Input):
+    """The search; arrows move in what was found, as if it had the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "screen.move_hit(1)", show=False),
+        Binding("up", "screen.move_hit(-1)", show=False),
+    ]
+
+
+class SearchLine(Horizontal):
+    """The field, and how much was found."""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line."""
+        yield SearchField(placeholder="title, director, year or id:...", id="search")
+        yield Label("", id="count", markup=False)
+
+    def count(self, found: Found, asked: str) -> None:
+        """Tell how much a query finds, and how much of it is shown."""
+        shown = len(found.lines)
+        nearly = "" if found.exact else "no such words, nearly: "
+        more = f", first {shown}" if found.total > shown else ""
+        text = f"{nearly}{found.total:,} found{more}" if asked.strip() else ""
+        self.query_one("#count", Label).update(text)
+
+
+class HitList(Vertical):
+    """What was found, best first."""
+
+    class Moved(Message):
+        """The cursor is at another hit."""
+
+        def __init__(self, row: int) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self) -> None:
+        super().__init__(id="hit-list")
+        self._rows: list[int] = []
+        self._at = 0  # the hit under the cursor; its table tells of it after a resize, too
+
+    def compose(self) -> ComposeResult:
+        """Lay out the table."""
+        yield Sheet(id="hits")
+
+    @property
+    def table(self) -> Sheet:
+        """The table of the hits."""
+        return self.query_one(Sheet)
+
+    def show(self, found: Found, item_word: str) -> None:
+        """Show what a query finds, the cursor at the first."""
+        self._rows, self._at = [line.row for line in found.lines], 0
+        self.table.fill(_heads(item_word), [_cells(line) for line in found.lines])
+
+    def move(self, by: int) -> None:
+        """Move the cursor."""
+        if by > 0:
+            self.table.action_cursor_down()
+        else:
+            self.table.action_cursor_up()
+
+    @on(DataTable.RowHighlighted)
+    def _highlighted(self, message: DataTable.RowHighlighted) -> None:
+        message.stop()
+        if message.cursor_row != self._at and message.cursor_row < len(self._rows):
+            self._at = message.cursor_row
+            self.post_message(self.Moved(self._rows[self._at]))
+
+
+def _heads(item_word: str) -> list[Head]:
+    return [
+        Head(item_word, 2, grows=True),
+        Head("Year", 5),
+        Head("Director", 1, least=40, grows=True),
+    ]
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    return (line.title, line.year, line.directors)
