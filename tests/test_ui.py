@@ -12,9 +12,9 @@ from textual.widgets import DataTable, Input, OptionList, ProgressBar, Static
 from recdemo.errors import EmbeddingError
 from recdemo.ui.app import RecdemoApp
 from recdemo.ui.dialogs import Confirm, Help, Picker
+from recdemo.ui.pane import ModelPane
 from recdemo.ui.results_screen import ResultsScreen
 from recdemo.ui.sheet import Sheet
-from recdemo.ui.widgets import ModelPane
 from tests.ui_fakes import TITLES, FakeServices
 
 WIDE = (120, 36)
@@ -39,7 +39,7 @@ def lines(app, table):
 
 
 def titles(app, side):
-    at = 4 if app.main.pane(side).opinion is None else 3  # a truth list has two ranks
+    at = 4 if app.main.sides.pane(side).opinion is None else 3  # a truth list has two ranks
     return [line[at] for line in lines(app, f"#{side}-table")]
 
 

@@ -16,8 +16,8 @@ from textual.worker import get_current_worker
 
 from recdemo.errors import RecdemoError
 from recdemo.ui.cells import clean
+from recdemo.ui.pane import MARKS
 from recdemo.ui.services import Choice
-from recdemo.ui.widgets import MARKS
 
 NO_MODEL = ""  # what the picker returns for "no second model"
 

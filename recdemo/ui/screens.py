@@ -1,12 +1,6 @@
-"""The main screen: it owns what is shown, and asks for it in threads.
-
-An answer says what it answers; one to a question that is no longer asked is dropped, so what is
-on the screen always belongs together, however fast keys come. All that draws or waits is elsewhere:
-`hits`, `sides` and `widgets` draw, `asking` waits.
-"""
+"""The main screen: which item is shown, how one came there, and what is remembered."""
 
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -17,15 +11,14 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from recdemo.ui.asking import Asking
+from recdemo.ui.card import ItemCard
 from recdemo.ui.cells import clean
-from recdemo.ui.dialogs import NO_MODEL, Confirm, Picker
 from recdemo.ui.hits import HitList, SearchLine
 from recdemo.ui.results_screen import ResultsScreen
 from recdemo.ui.services import Facts, Services
 from recdemo.ui.sheet import HEIGHTS, WIDTHS, Sheet
 from recdemo.ui.sides import SIDES, Sides
 from recdemo.ui.state import KS, State
-from recdemo.ui.widgets import ItemCard, ModelPane, top_line
 
 LIMIT = 200  # hits that are shown; the count tells of more
 
@@ -59,9 +52,6 @@ class MainScreen(Screen[None]):
         self.facts: Facts | None = None
         self.row: int | None = None  # the item that is shown
         self._trail: list[int] = []  # items to go back to
-        self._models: dict[str, str] = {}  # side -> model as asked for
-        self._ready: dict[str, str] = {}  # side -> model as prepared
-        self._truth = False  # the truth list stands on the right
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -71,7 +61,7 @@ class MainScreen(Screen[None]):
             yield HitList()
             with Vertical(id="right-part"):
                 yield ItemCard()
-                yield Sides()
+                yield Sides(self._services)
         yield Footer()
 
     def on_mount(self) -> None:
@@ -85,10 +75,6 @@ class MainScreen(Screen[None]):
         """The two opinions."""
         return self.query_one(Sides)
 
-    def pane(self, side: str) -> ModelPane:
-        """Return the pane of a side."""
-        return self.sides.pane(side)
-
     @on(Asking.Opened)
     def _opened(self, message: Asking.Opened) -> None:
         facts, self.state = message.facts, message.state
@@ -97,15 +83,11 @@ class MainScreen(Screen[None]):
             self.app.notify(message.note, severity="warning", markup=False)
         if self.state.theme in self.app.available_themes:
             self.app.theme = self.state.theme
-        self.set_class(self.state.one, "-one")
-        self.query_one("#top", Static).update(f"recdemo   {clean(top_line(facts))}")
+        self.query_one("#top", Static).update(f"recdemo   {clean(_top_line(facts))}")
         self.sides.name_items(facts.item_word)
-        self._use("left", self.state.left or facts.left)
-        right = None if self.state.one else self.state.right or facts.right
-        if right is None:
-            self.add_class("-one")
-        else:
-            self._use("right", right)
+        self.sides.use("left", self.state.left or facts.left)
+        self.sides.one = self.state.one
+        self.sides.use("right", None if self.state.one else self.state.right or facts.right)
         self._search(self.query_one("#search", Input).value)
 
     # --- search and item ---
@@ -147,7 +129,7 @@ class MainScreen(Screen[None]):
         """Move the focus into the recommendations of a side."""
         self.add_class("-reading")
         self.sides.turn_to(side)
-        self.pane(side).table.focus()
+        self.sides.pane(side).table.focus()
 
     def show(self, row: int) -> None:
         """Show an item and what the models recommend for it."""
@@ -155,7 +137,7 @@ class MainScreen(Screen[None]):
             return
         self.row = row
         self._asking.item(row)
-        self._ask_all()
+        self.sides.look(row, self.state.k)
 
     @on(Asking.Looked)
     def _looked(self, message: Asking.Looked) -> None:
@@ -180,136 +162,17 @@ class MainScreen(Screen[None]):
         self.remove_class("-reading")
         self.query_one("#search").focus()
 
-    # --- models ---
-
-    def _use(self, side: str, model: str, may_pay: bool = False) -> None:
-        """Show a model on a side, building its collection first where it is missing."""
-        self._models[side] = model
-        self._ready.pop(side, None)
-        pane = self.pane(side)
-        pane.empty()
-        self.sides.entitle(side, model)
-        pane.say("looking for its collection ...")
-        self._asking.prepare(side, model, may_pay)
-
-    @on(Asking.Progressed)
-    def _progressed(self, message: Asking.Progressed) -> None:
-        if self._models.get(message.side) == message.model and message.side not in self._ready:
-            self.pane(message.side).progress(message.done, message.total)
-            self.pane(message.side).say(f"building its collection: {message.done:,} vectors")
-
-    @on(Asking.Ready)
-    def _is_ready(self, message: Asking.Ready) -> None:
-        if self._models.get(message.side) != message.asked:
-            return
-        self._ready[message.side] = message.model
-        self.pane(message.side).progress(None)
-        self.pane(message.side).say("")
-        if not (self._truth and message.side == "right"):
-            self.sides.entitle(message.side, message.model)
-        self._remember()
-        self._ask(message.side)
-
-    @on(Asking.Failed)
-    def _failed(self, message: Asking.Failed) -> None:
-        side = message.side
-        shown = (self._models.get(side), self._ready.get(side))  # as asked for, as prepared
-        if message.model not in shown or message.row not in (None, self.row):
-            return
-        self.pane(side).progress(None)
-        self.pane(side).empty()
-        self.pane(side).say(message.reason)
-        self.app.notify(clean(message.reason), severity="error", markup=False)
-
-    @on(Asking.Costs)
-    def _costs(self, message: Asking.Costs) -> None:
-        if self._models.get(message.side) != message.model:
-            return
-        self.pane(message.side).say("not built: it costs money")
-
-        def answered(yes: bool | None) -> None:
-            if yes and self._models.get(message.side) == message.model:
-                self._use(message.side, message.model, may_pay=True)
-
-        self.app.push_screen(Confirm(message.question), answered)
+    # --- models and lists ---
 
     def action_pick(self, side: str) -> None:
         """Choose the model of a side."""
-        if self.facts is None:
-            return
-        title = f"Model on the {side}"
-        picker = Picker(title, self._services.choices, self._services.more_choices, side == "right")
-        self.app.push_screen(picker, partial(self._picked, side))
-
-    def _picked(self, side: str, model: str | None) -> None:
-        if model is None:
-            return
-        if side == "right":
-            self._truth = False
-            self.state = replace(self.state, one=model == NO_MODEL)
-            self.set_class(self.state.one, "-one")
-        if model == NO_MODEL:
-            self._models.pop(side, None)
-            self._ready.pop(side, None)
-            self._asking.forget(side)
-            self.pane(side).empty()
-            self.sides.turn_to("left")
-            self._remember()
-            self._draw()
-        else:
-            self._use(side, model)
-
-    def take(self, model: str) -> None:
-        """Show a model on the left."""
-        self._use("left", model)
-
-    # --- recommendations ---
-
-    def _ask_all(self) -> None:
-        for side in SIDES:
-            self._ask(side)
-        if self._truth and self.row is not None:
-            self._asking.truth(self.row, self.state.k)
-
-    def _ask(self, side: str) -> None:
-        if self.row is not None and side in self._ready:
-            self._asking.recommend(side, self._ready[side], self.row, self.state.k)
-
-    @on(Asking.Recommended)
-    def _recommended(self, message: Asking.Recommended) -> None:
-        asked = (self._ready.get(message.side), self.row, self.state.k)
-        if asked == (message.model, message.opinion.row, message.k):
-            self._asking.keep(message)
-            self._draw()
-
-    @on(Asking.HasTruth)
-    def _has_truth(self, message: Asking.HasTruth) -> None:
-        if (message.truth.row, message.k) == (self.row, self.state.k):
-            self._asking.truth_list = message.truth
-            self._draw()
-
-    def _draw(self) -> None:
-        """Show all answers that belong to what is asked."""
-        opinions = {side: self._asking.opinion(side, self.row) for side in SIDES}
-        truth = self._asking.truth_list
-        wanted = self._truth and truth is not None and truth.row == self.row
-        self.sides.draw(opinions, truth if wanted else None)
+        if self.facts is not None:
+            self.sides.pick(side)
 
     def action_truth(self) -> None:
         """Show the truth list on the right, or the model again."""
-        if self.row is None:
-            return
-        self._truth = not self._truth
-        self.set_class(self.state.one and not self._truth, "-one")
-        if self._truth:
-            self.sides.entitle("right", "truth: largest overlap of users")
-            self.sides.turn_to("right")
-            self._asking.truth(self.row, self.state.k)
-            return
-        self.sides.entitle("right", self._models.get("right", ""))
-        self.pane("right").empty()
-        self.pane("right").say("")
-        self._draw()
+        if self.row is not None:
+            self.sides.swap_truth()
 
     def action_more(self) -> None:
         """Show more recommendations, or few again after the most."""
@@ -319,25 +182,29 @@ class MainScreen(Screen[None]):
         self.state = replace(self.state, k=later[0])
         self.app.notify(f"{later[0]} recommendations", timeout=2)
         self._remember()
-        self._ask_all()
+        self.sides.look(self.row, self.state.k)
 
     # --- focus, results, state ---
 
     @on(Sheet.Turned)
     def _turned(self, message: Sheet.Turned) -> None:
-        if self.pane("left").table.has_focus and message.side == "left":
+        if self.sides.pane("left").table.has_focus and message.side == "left":
             self.remove_class("-reading")
             self.query_one(HitList).table.focus()
         elif self.query_one(HitList).table.has_focus:
             self._read("left")
-        elif message.side == "left" or not self.has_class("-one"):
+        elif message.side == "left" or self.sides.has_right:
             self._read(message.side)
 
     def action_results(self) -> None:
         """Show the latest evaluation."""
         if self.facts is not None:
             screen = ResultsScreen(self._services, self.facts)
-            self.app.push_screen(screen, lambda model: self.take(model) if model else None)
+            self.app.push_screen(screen, self._take)
+
+    def _take(self, model: str | None) -> None:
+        if model is not None:
+            self.sides.use("left", model)
 
     def remember_theme(self, theme: str) -> None:
         """Keep the theme for the next time."""
@@ -345,8 +212,15 @@ class MainScreen(Screen[None]):
             self.state = replace(self.state, theme=theme)
             self._remember()
 
+    @on(Sides.Changed)
     def _remember(self) -> None:
-        left = self._models.get("left") or self.state.left
-        right = self._models.get("right") or self.state.right
-        self.state = replace(self.state, left=left, right=right)
+        kept = (self.state.left, self.state.right)
+        asked = (self.sides.pane(side).asked for side in SIDES)
+        left, right = (new or old for new, old in zip(asked, kept, strict=True))
+        self.state = replace(self.state, left=left, right=right, one=self.sides.one)
         self._asking.remember(self.state)
+
+
+def _top_line(facts: Facts) -> str:
+    items = f"{facts.n_items:,} {facts.item_word.lower()}s"
+    return " · ".join((facts.dataset, items, facts.text, facts.store))

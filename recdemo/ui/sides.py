@@ -1,6 +1,10 @@
-"""The two opinions: side by side, or as tabs where there is little room."""
+"""Two opinions about an item: side by side, or as tabs where there is little room.
 
-from collections.abc import Mapping
+An answer says what it answers; one to a question that is no longer asked is dropped, so what is
+shown always belongs together, however fast keys come.
+"""
+
+from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,8 +14,10 @@ from textual.message import Message
 from textual.widgets import DataTable, Tab, Tabs
 
 from recdemo.ui.cells import clean
-from recdemo.ui.services import Opinion, TruthList
-from recdemo.ui.widgets import ModelPane
+from recdemo.ui.dialogs import NO_MODEL, Confirm, Picker
+from recdemo.ui.opinions import Opinions
+from recdemo.ui.pane import ModelPane
+from recdemo.ui.services import Services
 
 SIDES = ("left", "right")
 
@@ -25,6 +31,17 @@ class Sides(Vertical):
         def __init__(self, row: int) -> None:
             super().__init__()
             self.row = row
+
+    class Changed(Message):
+        """A side has another model, or there are more or fewer of them."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._opinions = Opinions(self, services)
+        self._row: int | None = None  # the item that is shown
+        self._k = 0
+        self.one = False  # a person wants a single model, without a right side
 
     def compose(self) -> ComposeResult:
         """Lay out the tabs and the panes."""
@@ -47,25 +64,133 @@ class Sides(Vertical):
         for side in SIDES:
             self.pane(side).item_word = word
 
-    def entitle(self, side: str, name: str) -> None:
-        """Show the name of a model, or of what stands in for it."""
-        self.pane(side).entitle(name)
-        self.query_one(f"#tab-{side}", Tab).label = Content(clean(name))
-
     def turn_to(self, side: str) -> None:
         """Show a side where there is room for one."""
         for each in SIDES:
             self.pane(each).set_class(each == side, "-shown")
         self.query_one("#tabs", Tabs).active = f"tab-{side}"
 
-    def draw(self, opinions: Mapping[str, Opinion | None], truth: TruthList | None) -> None:
-        """Show what the models recommend; the truth list, if it is wanted, on the right."""
-        for side, other in (SIDES, SIDES[::-1]):
-            opinion = opinions[side]
-            if opinion is not None and not (side == "right" and truth is not None):
-                self.pane(side).show(opinion, opinions[other])
-        if truth is not None:
-            self.pane("right").show_truth(truth, opinions["left"], opinions["right"])
+    @property
+    def has_right(self) -> bool:
+        """Whether anything stands on the right."""
+        return not self.has_class("-one")
+
+    # --- models ---
+
+    def use(self, side: str, model: str | None, may_pay: bool = False) -> None:
+        """Show a model on a side, building its collection first where it is missing."""
+        if side == "right":
+            self.set_class(model is None and not self.pane(side).covered, "-one")
+        self.pane(side).use(model)
+        if model is not None:
+            self._opinions.prepare(side, model, may_pay)
+            return
+        self._opinions.forget(side)
+        self.turn_to("left")
+        self.post_message(self.Changed())
+        self._draw()
+
+    @on(Opinions.Progressed)
+    def _progressed(self, message: Opinions.Progressed) -> None:
+        self.pane(message.side).building(message.model, message.done, message.total)
+
+    @on(Opinions.Ready)
+    def _ready(self, message: Opinions.Ready) -> None:
+        if self.pane(message.side).prepared(message.asked, message.model):
+            self.post_message(self.Changed())
+            self._ask(message.side)
+
+    @on(Opinions.Failed)
+    def _failed(self, message: Opinions.Failed) -> None:
+        wanted = message.row in (None, self._row)
+        if wanted and self.pane(message.side).fail(message.model, message.reason):
+            self.notify(clean(message.reason), severity="error", markup=False)
+
+    @on(Opinions.Costs)
+    def _costs(self, message: Opinions.Costs) -> None:
+        pane = self.pane(message.side)
+        if not pane.fail(message.model, "not built: it costs money"):
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes and pane.asked == message.model:
+                self.use(message.side, message.model, may_pay=True)
+
+        self.app.push_screen(Confirm(message.question), answered)
+
+    def pick(self, side: str) -> None:
+        """Let a person choose the model of a side."""
+        sources = (self._services.choices, self._services.more_choices)
+        picker = Picker(f"Model on the {side}", *sources, none=side == "right")
+        self.app.push_screen(picker, partial(self._picked, side))
+
+    def _picked(self, side: str, model: str | None) -> None:
+        if model is not None:
+            if side == "right":
+                self.pane(side).uncover()
+                self.one = model == NO_MODEL
+            self.use(side, None if model == NO_MODEL else model)
+
+    # --- recommendations ---
+
+    def look(self, row: int | None, k: int) -> None:
+        """Show what there is to say about an item, *k* long."""
+        self._row, self._k = row, k
+        for side in SIDES:
+            self._ask(side)
+        self._ask_truth()
+
+    def _ask(self, side: str) -> None:
+        ready = self.pane(side).ready
+        if self._row is not None and ready is not None:
+            self._opinions.recommend(side, ready, self._row, self._k)
+
+    def _ask_truth(self) -> None:
+        if self._row is not None and self.pane("right").covered:
+            self._opinions.list_truth(self._row, self._k)
+
+    @on(Opinions.Recommended)
+    def _recommended(self, message: Opinions.Recommended) -> None:
+        asked = (self.pane(message.side).ready, self._row, self._k)
+        if asked == (message.model, message.opinion.row, message.k):
+            self._opinions.keep(message.side, message.opinion)
+            self._draw()
+
+    @on(Opinions.HasTruth)
+    def _has_truth(self, message: Opinions.HasTruth) -> None:
+        if (message.truth.row, message.k) == (self._row, self._k):
+            self._opinions.keep_truth(message.truth)
+            self._draw()
+
+    def _draw(self) -> None:
+        """Show all answers that belong to what is asked."""
+        left, right = (self._opinions.of(side, self._row) for side in SIDES)
+        truth = self._opinions.truth_of(self._row)
+        for side, opinion, other in (("left", left, right), ("right", right, left)):
+            pane = self.pane(side)
+            if not pane.covered and opinion is not None:
+                pane.show(opinion, other)
+            elif pane.covered and truth is not None:
+                pane.show_truth(truth, left, right)
+
+    def swap_truth(self) -> None:
+        """Show the truth list on the right, or the model again."""
+        pane = self.pane("right")
+        self.set_class(pane.asked is None and pane.covered, "-one")
+        if pane.covered:
+            pane.uncover()
+            self._draw()
+        else:
+            pane.cover("truth: largest overlap of users")
+            self.turn_to("right")
+            self._ask_truth()
+
+    # --- what the widgets tell ---
+
+    @on(ModelPane.Titled)
+    def _titled(self, message: ModelPane.Titled) -> None:
+        message.stop()
+        self.query_one(f"#tab-{message.side}", Tab).label = Content(clean(message.name))
 
     @on(DataTable.RowSelected)
     def _selected(self, message: DataTable.RowSelected) -> None:

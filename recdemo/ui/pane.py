@@ -1,14 +1,15 @@
-"""What the main screen consists of: the item, and a pane per model."""
+"""One side of the main screen: a model, or the truth, and what it recommends."""
 
 from collections.abc import Sequence
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 from textual.widgets import ProgressBar, Static
 
 from recdemo.ui.cells import clean
-from recdemo.ui.services import Facts, Item, Line, Opinion, TruthList
+from recdemo.ui.services import Line, Opinion, TruthList
 from recdemo.ui.sheet import Head, Sheet
 
 IN_TRUTH = "✓"
@@ -33,32 +34,30 @@ def _heads(item_word: str, ranks: Sequence[str], tail: Sequence[Head]) -> list[H
     ]
 
 
-class ItemCard(Static):
-    """The item that is looked at."""
-
-    def __init__(self) -> None:
-        super().__init__(id="item", markup=False)
-
-    def show(self, item: Item) -> None:
-        """Show an item: title, year, who made it, how many touched it, what it is about."""
-        line = item.line
-        title = clean(line.title) + (f" ({clean(line.year)})" if line.year else "")
-        facts = [clean(line.directors), clean(line.genres), f"{item.users:,} users"]
-        text = Text(title, style="bold")
-        text.append("  " + " · ".join(part for part in facts if part), style="not bold")
-        text.append("\n" + (clean(item.synopsis) or "no text"), style="not bold")
-        self.update(text)
-
-
 class ModelPane(Vertical):
-    """One side: a model, or the truth, and what it recommends."""
+    """One side: a model, how far its collection is, and what it recommends.
+
+    The truth list may cover it; what happens to the model meanwhile is shown afterwards.
+    """
+
+    class Titled(Message):
+        """Something else stands in the pane."""
+
+        def __init__(self, side: str, name: str) -> None:
+            super().__init__()
+            self.side, self.name = side, name
 
     def __init__(self, side: str) -> None:
         super().__init__(id=side)
         self.side = side
         self.item_word = "Item"
-        self.opinion: Opinion | None = None
+        self.asked: str | None = None  # the model as asked for
+        self.ready: str | None = None  # the same as prepared; None: not yet
+        self.covered = False  # by the truth list
+        self.opinion: Opinion | None = None  # as the table shows it
         self.rows: list[int] = []  # of the catalog, as the table shows them
+        self._note = ""  # what there is to say of the model
+        self._done: tuple[int, int] | None = None  # vectors of its collection, of how many
 
     def compose(self) -> ComposeResult:
         """Lay out the name, what it says of itself, a bar and the table."""
@@ -72,25 +71,73 @@ class ModelPane(Vertical):
         """The table of the pane."""
         return self.query_one(Sheet)
 
-    def entitle(self, name: str) -> None:
-        """Show the name of the model."""
-        self.query_one(".name", Static).update(Text(clean(name), no_wrap=True, overflow="ellipsis"))
+    # --- the model ---
 
-    def say(self, text: str) -> None:
-        """Show a sentence under the name."""
-        self.query_one(".note", Static).update(Text(clean(text)))
+    def use(self, model: str | None) -> None:
+        """Begin with a model; None: there is none."""
+        self.asked, self.ready, self._done = model, None, None
+        self._note = "looking for its collection ..." if model else ""
+        self._tell()
 
-    def progress(self, done: int | None, total: int | None = None) -> None:
-        """Show how far a collection is; None hides the bar."""
+    def building(self, model: str, done: int, total: int) -> None:
+        """Show how far the collection of a model is, if that is still the one asked for."""
+        if model == self.asked and self.ready is None:
+            self._done = (done, total)
+            self._note = f"building its collection: {done:,} vectors"
+            self._tell()
+
+    def prepared(self, asked: str, model: str) -> bool:
+        """Take a model as prepared; tell whether that is still the one asked for."""
+        if asked != self.asked:
+            return False
+        self.ready, self._done, self._note = model, None, ""
+        self._tell()
+        return True
+
+    def fail(self, model: str, reason: str) -> bool:
+        """Say why there is nothing to show; tell whether anybody still wants to know."""
+        if model not in (self.asked, self.ready):
+            return False
+        self._done, self._note = None, reason
+        self._tell()
+        return True
+
+    def _tell(self) -> None:
+        """Show the model without recommendations."""
+        if self.covered:
+            return
+        self._entitle(self.ready or self.asked or "")
+        self._say(self._note)
         bar = self.query_one(ProgressBar)
-        bar.display = done is not None
-        if done is not None:
-            bar.update(total=total or None, progress=done)
-
-    def empty(self) -> None:
-        """Show no recommendations."""
+        bar.display = self._done is not None
+        if self._done is not None:
+            bar.update(total=self._done[1] or None, progress=self._done[0])
         self.opinion = None
         self._fill([], [], [], [])
+
+    def _entitle(self, name: str) -> None:
+        shown = Text(clean(name), no_wrap=True, overflow="ellipsis")
+        self.query_one(".name", Static).update(shown)
+        self.post_message(self.Titled(self.side, name))
+
+    def _say(self, text: str) -> None:
+        self.query_one(".note", Static).update(Text(clean(text)))
+
+    # --- recommendations ---
+
+    def cover(self, name: str) -> None:
+        """Make room for the truth list."""
+        self.covered = True
+        self._entitle(name)
+        self._say("")
+        self.query_one(ProgressBar).display = False
+        self.opinion = None
+        self._fill([], [], [], [])
+
+    def uncover(self) -> None:
+        """Show the model again."""
+        self.covered = False
+        self._tell()
 
     def show(self, opinion: Opinion, other: Opinion | None) -> None:
         """Show what the model recommends, and where the other model has it."""
@@ -103,7 +150,7 @@ class ModelPane(Vertical):
             lines.append((str(rank), mark, there, *_line(item.line), _short(item.distance)))
         rows = [item.line.row for item in opinion.items]
         self._fill(rows, ["vs"], [Head("d", 6, right=True)], lines)
-        self.say(_summary(opinion))
+        self._say(_summary(opinion))
 
     def show_truth(self, truth: TruthList, left: Opinion | None, right: Opinion | None) -> None:
         """Show the truth list, and where the two models have its items."""
@@ -120,7 +167,7 @@ class ModelPane(Vertical):
             Head("both", 6, least=_WIDE, right=True),
         ]
         self._fill([item.line.row for item in truth.items], ["L", "R"], tail, lines)
-        self.say(truth.reason or "L, R: ranks left and right; both: users")
+        self._say(truth.reason or "L, R: ranks left and right; both: users")
 
     def _fill(
         self,
@@ -156,9 +203,3 @@ def _summary(opinion: Opinion) -> str:
     found = sum(item.in_truth for item in opinion.items)
     recall = "" if opinion.recall is None else f" · recall@{opinion.recall_k} {opinion.recall:.2f}"
     return f"{found} of {len(opinion.items)} in the truth{recall}"
-
-
-def top_line(facts: Facts) -> str:
-    """Return what is looked at in one line."""
-    items = f"{facts.n_items:,} {facts.item_word.lower()}s"
-    return " · ".join((facts.dataset, items, facts.text, facts.store))
