@@ -14,6 +14,7 @@ from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
 from recdemo.embedding import Listeners
 from recdemo.embedding.estimates import can_cost, check_cost, estimate
 from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
+from recdemo.embedding.watching import wait_line
 from recdemo.errors import DatasetError, StoreError
 from recdemo.judging import Reopen
 from recdemo.one_shot import prepare
@@ -146,7 +147,7 @@ def _listeners(watcher: benchmark.Watcher, on_notice: Callable[[str], None]) -> 
 
     def wait(reason: str, seconds: float) -> None:
         if seconds >= LONG_WAIT:
-            on_notice(f"waiting {seconds:.0f} s: {reason}")
+            on_notice(wait_line(reason, seconds))
 
     return Listeners(once, wait, _step(watcher, "pulling"))
 

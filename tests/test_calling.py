@@ -14,7 +14,7 @@ from recdemo.embedding.calling import call
 from recdemo.embedding.refused import RefusedTexts
 from recdemo.embedding.service import Later, Limits, Reply, TooMuch, Unusable
 from recdemo.embedding.tokens import TokenCounter
-from recdemo.embedding.watching import Pace
+from recdemo.embedding.watching import Pace, wait_line
 from recdemo.errors import EmbeddingError
 
 WORDS = TokenCounter("words", True, lambda text: len(text.split()))
@@ -554,3 +554,8 @@ def test_ctrl_c_ends_a_run_whose_requests_hang() -> None:
     assert said == ""
     assert "KeyboardInterrupt" in error
     assert run.returncode != 0
+
+
+def test_a_wait_is_never_said_to_be_of_no_time() -> None:
+    assert wait_line("busy", 0.3) == "waiting 1 s: busy"
+    assert wait_line("busy", 12.6) == "waiting 13 s: busy"

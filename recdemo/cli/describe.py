@@ -196,7 +196,9 @@ class _Bar:
         self._shown.update(self._task, description=f"{self._planned.model}{spent}", completed=done)
 
     def wait(self, reason: str, seconds: float) -> None:
-        message = f"waiting {seconds:.0f} s: {reason}"
+        from recdemo.embedding.watching import wait_line
+
+        message = wait_line(reason, seconds)
         if self._shown.disable:
             notice(message)
         self._shown.update(self._task, description=message)

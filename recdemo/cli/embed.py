@@ -167,9 +167,12 @@ class _Bar:
         )  # fmt: skip
 
     def _wait(self, reason: str, seconds: float) -> None:
+        from recdemo.embedding.watching import wait_line
+
+        message = wait_line(reason, seconds)
         if self._shown.disable:
-            notice(f"waiting {seconds:.0f} s: {reason}")
-        self._shown.update(self._task, description=f"waiting {seconds:.0f} s: {reason}")
+            notice(message)
+        self._shown.update(self._task, description=message)
 
     def _pull(self, done: int, total: int) -> None:
         share = f"{100 * done / total:.0f} %" if total else ""

@@ -37,6 +37,11 @@ class _Nobody:
 UNWATCHED: Watcher = _Nobody()
 
 
+def wait_line(reason: str, seconds: float) -> str:
+    """Say that a service is being waited for; a wait below a second counts as one."""
+    return f"waiting {max(seconds, 1):.0f} s: {reason}"
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How long to wait for what, in seconds, and by which clock."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from recdemo.dataset import open_dataset
 from recdemo.embedding import Listeners
+from recdemo.embedding.watching import wait_line
 from recdemo.errors import DatasetError
 from recdemo.neighbors import nearest, nearest_with_ties
 from recdemo.recommend import default_model
@@ -75,7 +76,7 @@ class Workbench:
         """Find the collection of a model or build it; return the model with its dimension."""
         if self._wanted.visitor:
             models.check_visitor(self._store, self._dataset, self._texts, model)
-        listeners = Listeners(notice, lambda reason, s: notice(f"waiting {s:.0f} s: {reason}"))
+        listeners = Listeners(notice, lambda reason, s: notice(wait_line(reason, s)))
         prepared = models.prepare(
             self._store, self._dataset, self._texts, model, progress, listeners, may_pay
         )
