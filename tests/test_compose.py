@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import yaml
 
 from recdemo.store.connection import QDRANT_IMAGE
 
@@ -58,19 +59,26 @@ def test_the_health_check_goes_by_the_status_of_readyz(status: str, healthy: boo
     assert asked[0] == b"GET /readyz HTTP/1.0\r\n"
 
 
+def compose() -> list[str]:
+    """The command that runs Compose: the plugin of Docker, or the program of its own."""
+    for command in (["docker", "compose"], ["docker-compose"]):
+        if shutil.which(command[0]) is not None:
+            version = subprocess.run([*command, "version"], capture_output=True, check=False)
+            if version.returncode == 0:
+                return command
+    pytest.skip("there is no Docker Compose")
+
+
 def test_compose_reads_the_file() -> None:
-    docker = shutil.which("docker")
-    version = [docker or "docker", "compose", "version"]
-    if docker is None or subprocess.run(version, capture_output=True, check=False).returncode:
-        pytest.skip("there is no Docker Compose")
+    profiles = ("--profile", "ollama", "--profile", "cluster")
     done = subprocess.run(
-        [docker, "compose", "-f", str(FILE), "--profile", "*", "config", "--format", "json"],
+        [*compose(), "-f", str(FILE), *profiles, "config"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    services = json.loads(done.stdout)["services"]
+    services = yaml.safe_load(done.stdout)["services"]
     assert set(services) == {"qdrant", "ollama", "cluster-1", "cluster-2", "cluster-3"}
     assert services["qdrant"]["image"] == QDRANT_IMAGE
     assert services["qdrant"]["ulimits"]["nofile"] == {"soft": 65535, "hard": 65535}
