@@ -1,7 +1,7 @@
 """The contract of a store, the same for every back end."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,20 +17,26 @@ from recdemo.store import (
     check_vectors,
     open_store,
 )
+from tests.qdrant_grpc import QdrantGrpcServer
 from tests.stores import batch, brute_force, collection, open_test_store
 
 # Five items on a line: 0 and 1 are twins, 3 has no vector.
 LINE = {0: 0.0, 1: 0.0, 2: 1.0, 4: 3.0}
 
 
-@pytest.fixture(params=["edge", "memory", pytest.param("server", marks=pytest.mark.docker)])
+BACK_ENDS = ["edge", "memory", "grpc", pytest.param("server", marks=pytest.mark.docker)]
+
+
+@pytest.fixture(params=BACK_ENDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
-    if request.param == "server":
-        opened: VectorStore = request.getfixturevalue("real_server").open()
-    else:
-        opened = open_test_store(request.param, tmp_path / "collections")
-    with closing(opened) as store:
-        yield store
+    with ExitStack() as stack:
+        if request.param == "server":
+            opened: VectorStore = request.getfixturevalue("real_server").open()
+        elif request.param == "grpc":
+            opened = stack.enter_context(QdrantGrpcServer()).open()
+        else:
+            opened = open_test_store(request.param, tmp_path / "collections")
+        yield stack.enter_context(closing(opened))
 
 
 def build_line(store: VectorStore) -> str:
