@@ -173,10 +173,10 @@ def _gaps(field: Field, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int
     values = field.values()
     different = list(dict.fromkeys(pairs))
     apart = np.column_stack([differences(values[:, a], values[:, b]) for a, b in different])
-    means = apart.mean(axis=0)
+    means, found = apart.mean(axis=0), intervals(apart, strata=field.strata)
     return {
         pair: Gap(float(mean), interval)
-        for pair, mean, interval in zip(different, means, intervals(apart), strict=True)
+        for pair, mean, interval in zip(different, means, found, strict=True)
     }
 
 

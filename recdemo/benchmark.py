@@ -22,13 +22,13 @@ from recdemo.runs import (
     DatasetFacts,
     Row,
     Run,
+    SampleFacts,
     Seconds,
     Skipped,
     TruthFacts,
     by_reason,
     new_id,
 )
-from recdemo.scoring.recall import Scores
 from recdemo.scoring.statistics import RESAMPLES, SEED, intervals
 from recdemo.slicing import slices_of
 from recdemo.store import VectorStore
@@ -198,23 +198,18 @@ def _with_intervals(rows: Sequence[Row]) -> Iterable[Row]:
     """Give every score its interval; rows of the same queries share their resamples."""
     groups: dict[bytes, list[Row]] = {}
     for row in rows:
-        groups.setdefault(_scores(row).queries.tobytes(), []).append(row)
+        groups.setdefault(row.known_scores.queries.tobytes(), []).append(row)
     for group in groups.values():
-        values = [np.hstack([_scores(row).recall, _scores(row).ndcg]) for row in group]
-        found = iter(intervals(np.hstack(values)))
+        scores = [row.known_scores for row in group]
+        values = np.hstack([part for each in scores for part in (each.recall, each.ndcg)])
+        found = iter(intervals(values, strata=scores[0].strata))
         for row in group:
             names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in row.recall]
             yield replace(row, interval={name: next(found) for name in names})
 
 
-def _scores(row: Row) -> Scores:
-    if row.scores is None:
-        raise ValueError(f"{row.label} has no scores per query")
-    return row.scores
-
-
 def _with_slices(row: Row, dataset: Dataset, by: Sequence[str]) -> Row:
-    return replace(row, slices=slices_of(_scores(row), dataset, by)) if by else row
+    return replace(row, slices=slices_of(row.known_scores, dataset, by)) if by else row
 
 
 def _run(
@@ -245,6 +240,7 @@ def _run(
         published=published_rows(dataset, truths, plan.ks),
         truths=facts,
         one_shot=judge.facts() if isinstance(judge, OneShot) else {},
+        sample=_sample_facts(judge),
         settings={**plan.asked, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
         versions={
             "python": platform.python_version(),
@@ -256,6 +252,13 @@ def _run(
     )
     tau = agreement(rows, list(facts), run.headline) if len(facts) > 1 else {}
     return replace(run, rows=_sorted(run, list(facts)), tau=tau)
+
+
+def _sample_facts(judge: Judge) -> SampleFacts | None:
+    if not isinstance(judge, Overlap) or judge.sample is None:
+        return None
+    sample = judge.sample
+    return SampleFacts(len(sample.queries), sample.strata.population, sample.seed, sample.described)
 
 
 def _sorted(run: Run, overlaps: Sequence[str]) -> tuple[Row, ...]:

@@ -174,7 +174,7 @@ def _against(row: Row, other: Row, name: str, k: int, check: Check, label: str) 
     own = getattr(mine, name)[:, mine.ks.index(k)]
     difference = own - getattr(theirs, name)[:, theirs.ks.index(k)]
     margin = MARGIN if check.margin is None else check.margin
-    [found] = intervals(difference[:, None])
+    [found] = intervals(difference[:, None], strata=mine.strata)
     if found is None:
         raise DatasetError(f"{label}: too few items for an interval of the difference")
     low, high = found

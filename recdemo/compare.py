@@ -109,7 +109,7 @@ def _comparisons(
     best = field.entrants[0]
     top = float(best.values(field.measure, field.k).mean())
     chance = best.chance(field.measure, field.k)
-    ends, adjusted = intervals(apart), holm(p)
+    ends, adjusted = intervals(apart, strata=field.strata), holm(p)
     result = []
     for i, (a, b) in enumerate(pairs):
         mean = float(apart[:, i].mean())

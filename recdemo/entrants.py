@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recdemo.embedding.baseline import BEHAVIOR
 from recdemo.errors import DatasetError
 from recdemo.runs import Row, Run
+from recdemo.scoring.sampling import Strata
 
 MEASURES = {"recall": "Recall", "ndcg": "nDCG"}
 _SHORTEST = 100  # truth lists are at least this long, whatever the K of a run
@@ -77,8 +78,15 @@ class Field:
 
     @property
     def unit(self) -> str:
-        """What is asked for: ``items``, or ``users`` of the one-shot protocol."""
-        return "items" if self.entrants[0].row.protocol == "overlap" else "users"
+        """What is asked for: ``items``, sampled or all, or ``users`` of the one-shot protocol."""
+        if self.entrants[0].row.protocol != "overlap":
+            return "users"
+        return "items" if self.strata is None else "sampled items"
+
+    @property
+    def strata(self) -> Strata | None:
+        """How the queries were drawn; None where they are all."""
+        return self.entrants[0].row.known_scores.strata
 
     def values(self) -> NDArray[np.float64]:
         """Return the scores per query, ``(q, rows)``."""
@@ -191,7 +199,8 @@ def _check_questions(entrants: Sequence[Entrant]) -> None:
     _check_same("catalog", entrants, lambda e: _facts(e.run))
     for name in dict.fromkeys(name for e in entrants for name in e.run.hashes):
         _check_hash(name, entrants)
-    _check_same("query items", entrants, lambda e: _queries(e.row))
+    remedy = "evaluate both with the same --sample, or both without"
+    _check_same("query items", entrants, lambda e: _queries(e.row), remedy)
 
 
 def _check_hash(name: str, entrants: Sequence[Entrant]) -> None:

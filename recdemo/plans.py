@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from recdemo import benchmark
 from recdemo.dataset import DEFAULT, Dataset, open_dataset
 from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
@@ -21,11 +23,12 @@ from recdemo.one_shot import prepare
 from recdemo.protocols import ONE_SHOT, OVERLAP, PROTOCOLS, Judge, OneShot, Overlap
 from recdemo.runs import Run
 from recdemo.scoring.oneshot import Ties
+from recdemo.scoring.sampling import Sample, check_size, draw_sample
 from recdemo.slicing import check_by
 from recdemo.store import VectorStore
 from recdemo.suites import Suite, named, open_suite, usable_ks
 from recdemo.texts import fill, portable, text_names
-from recdemo.truth import OVERLAPS
+from recdemo.truth import OVERLAPS, Truth
 from recdemo.truth.files import find_truth
 from recdemo.user_bootstrap import with_user_bootstrap
 
@@ -43,6 +46,7 @@ class Request:
     ks: tuple[int, ...] | None = None
     truths: tuple[str, ...] = ("jaccard",)
     by: tuple[str, ...] = ()  # slices
+    sample: int | None = None  # query items to draw; None: all are asked
     user_bootstrap: int = 0  # resamples of the users; 0: none
     protocol: str = OVERLAP
     shots: int = 1  # of the one-shot protocol: items that the next one is held against
@@ -110,7 +114,7 @@ def carry_out(
     for note in (*data.notes, *(note for text in texts for note in text.notes)):
         on_notice(note)
     check_by(data, request.by)
-    judge = _judge(request, data, watcher)
+    judge = _judge(request, data, watcher, on_notice)
     plan = benchmark.Plan(
         models=suite.models_for(data),
         texts=texts,
@@ -152,13 +156,16 @@ def _listeners(watcher: benchmark.Watcher, on_notice: Callable[[str], None]) -> 
     return Listeners(once, wait, _step(watcher, "pulling"))
 
 
-def _judge(request: Request, data: Dataset, watcher: benchmark.Watcher) -> Judge:
+def _judge(
+    request: Request,
+    data: Dataset,
+    watcher: benchmark.Watcher,
+    on_notice: Callable[[str], None],
+) -> Judge:
+    if request.sample is not None:
+        check_size(request.sample)
     if request.protocol == ONE_SHOT:
-        if request.by or request.user_bootstrap or request.ks or request.truths != ("jaccard",):
-            raise DatasetError(
-                "the one-shot protocol scores users at K = 10 without truth lists; leave out "
-                "--by, --user-bootstrap, --k and --truth"
-            )
+        _check_one_shot(request)
         return OneShot(prepare(data, request.shots), request.ties)
     if request.protocol != OVERLAP:
         known = ", ".join(PROTOCOLS)
@@ -171,7 +178,40 @@ def _judge(request: Request, data: Dataset, watcher: benchmark.Watcher) -> Judge
             f"no user of {data.name} touched two rated items, so no item has a truth list; check "
             "the data with 'recdemo dataset validate', or loosen the filters"
         )
-    return Overlap(truths, ks)
+    return Overlap(truths, ks, _sample(request.sample, truths, data, on_notice))
+
+
+def _check_one_shot(request: Request) -> None:
+    """Refuse what asks for items or lists, where users are scored."""
+    if request.by or request.user_bootstrap or request.ks or request.truths != ("jaccard",):
+        raise DatasetError(
+            "the one-shot protocol scores users at K = 10 without truth lists; leave out "
+            "--by, --user-bootstrap, --k and --truth"
+        )
+    if request.sample is not None:
+        raise DatasetError(
+            "the one-shot protocol asks about users, and --sample draws items; leave it out, "
+            "since each collection is read once for all users, however many they are"
+        )
+
+
+def _sample(
+    n: int | None, truths: tuple[Truth, ...], data: Dataset, on_notice: Callable[[str], None]
+) -> Sample | None:
+    """Draw the query items to ask; None where all are to be."""
+    queries = truths[0].queries
+    if n is None:
+        return None
+    for truth in truths[1:]:
+        if not np.array_equal(truth.queries, queries):
+            raise DatasetError(
+                f"the truths {truths[0].overlap} and {truth.overlap} have lists of different "
+                "items, so no sample serves both; evaluate one of them at a time"
+            )
+    if n >= len(queries):
+        on_notice(f"all {len(queries):,} query items are asked, since --sample {n:,} is no fewer")
+        return None
+    return draw_sample(queries, data.counts, n)
 
 
 def _overlaps(names: tuple[str, ...]) -> tuple[str, ...]:

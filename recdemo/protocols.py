@@ -5,7 +5,7 @@
 items, and (``one-shot-full``) among all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,8 +15,9 @@ from recdemo.neighbors import nearest_with_ties
 from recdemo.one_shot import Task
 from recdemo.one_shot import score_collection as score_one_shot
 from recdemo.scoring.oneshot import K, OneShotScores, Ties
-from recdemo.scoring.recall import Scores, score_lists
-from recdemo.store import Candidates, Neighbors, VectorStore
+from recdemo.scoring.recall import Scores, Tally, score_lists
+from recdemo.scoring.sampling import Sample
+from recdemo.store import Candidates, IntArray, Neighbors, VectorStore
 from recdemo.truth import Truth
 
 OVERLAP, ONE_SHOT, ONE_SHOT_FULL = "overlap", "one-shot", "one-shot-full"
@@ -63,11 +64,12 @@ class Overlap:
 
     truths: tuple[Truth, ...]  # lists at least as long as the largest K
     ks: tuple[int, ...]
+    sample: Sample | None = None  # of the query items, which all truths must have the same
 
     @property
     def n_queries(self) -> int:
-        """The items with a truth list."""
-        return len(self.truths[0].queries)
+        """The items with a truth list, or those of them that were drawn."""
+        return len(self._queries(self.truths[0]))
 
     @property
     def n_rated(self) -> int:
@@ -77,14 +79,27 @@ class Overlap:
     def judge(self, store: VectorStore, name: str) -> list[Judgment]:
         """Score a collection against all truths; it is asked once where they ask the same."""
         found: list[Judgment] = []
-        lists: list[Neighbors] = []
-        asked: Truth | None = None
-        for truth in self.truths:
-            if asked is None or not _same_questions(asked, truth):
-                lists, asked = lists_of(store, name, truth, max(self.ks)), truth
-            scores = score_lists_of(lists, truth, self.ks)
-            found.append(Judgment(OVERLAP, truth.overlap, scores, _without_vector(lists)))
+        for truths in _together(self.truths):
+            queries = self._queries(truths[0])
+            strata = None if self.sample is None else self.sample.strata
+            tallies = [
+                Tally(truth.neighbors[queries], len(truth.rated), queries, self.ks, strata)
+                for truth in truths
+            ]
+            without_vector = 0
+            for part in ask(store, name, truths[0], queries, max(self.ks)):
+                # only a query without a vector finds nothing at all
+                without_vector += int((part.rows[:, 0] < 0).sum())
+                for tally in tallies:
+                    tally.add(part.rows, part.distances)
+            found += [
+                Judgment(OVERLAP, truth.overlap, tally.scores(), without_vector)
+                for truth, tally in zip(truths, tallies, strict=True)
+            ]
         return found
+
+    def _queries(self, truth: Truth) -> IntArray:
+        return truth.queries if self.sample is None else self.sample.queries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,25 +145,28 @@ def _one_shot(protocol: str, found: OneShotScores) -> Judgment:
     return Judgment(protocol, "", found.scores(), found.n_no_target, chance)
 
 
-def lists_of(store: VectorStore, name: str, truth: Truth, k: int) -> list[Neighbors]:
-    """Ask a collection for the neighbors of every query item of *truth*, ties settled."""
-    candidates = Candidates(truth.rated)
-    return list(nearest_with_ties(store, name, truth.queries, k, candidates))
-
-
-def score_lists_of(lists: Sequence[Neighbors], truth: Truth, ks: tuple[int, ...]) -> Scores:
-    """Score what `lists_of` found against the truth."""
-    return score_lists(truth, truth.queries, ((n.rows, n.distances) for n in lists), ks)
+def ask(
+    store: VectorStore, name: str, truth: Truth, queries: IntArray, k: int
+) -> Iterator[Neighbors]:
+    """Ask a collection for the neighbors of query items among the rated ones, ties settled."""
+    return nearest_with_ties(store, name, queries, k, Candidates(truth.rated))
 
 
 def score_collection(store: VectorStore, name: str, truth: Truth, ks: tuple[int, ...]) -> Scores:
     """Ask a collection for the neighbors of every query item and score them."""
-    return score_lists_of(lists_of(store, name, truth, max(ks)), truth, ks)
+    lists = ask(store, name, truth, truth.queries, max(ks))
+    return score_lists(truth, truth.queries, ((n.rows, n.distances) for n in lists), ks)
 
 
-def _without_vector(lists: Sequence[Neighbors]) -> int:
-    """Count the queries that found nothing at all: only one without a vector does."""
-    return sum(int((part.rows[:, 0] < 0).sum()) for part in lists)
+def _together(truths: Sequence[Truth]) -> list[list[Truth]]:
+    """Return the truths, those one after the other that ask the same together."""
+    groups: list[list[Truth]] = []
+    for truth in truths:
+        if groups and _same_questions(groups[-1][0], truth):
+            groups[-1].append(truth)
+        else:
+            groups.append([truth])
+    return groups
 
 
 def _same_questions(a: Truth, b: Truth) -> bool:

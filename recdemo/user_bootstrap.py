@@ -6,7 +6,7 @@ resampled users is noisier than the full truth, so scores against it lie lower, 
 interval would leave out its own point estimate. Only the standard error is reported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +14,10 @@ from scipy import sparse
 
 from recdemo.dataset import Dataset
 from recdemo.errors import DatasetError
-from recdemo.protocols import OVERLAP, lists_of, score_lists_of
+from recdemo.protocols import OVERLAP, ask
 from recdemo.runs import Run
-from recdemo.store import Neighbors, VectorStore
+from recdemo.scoring.recall import Scores, Tally
+from recdemo.store import IntArray, Neighbors, VectorStore
 from recdemo.truth import Progress, Truth, no_progress, truth_of_users
 
 FEWEST = 2  # a standard error needs two resamples
@@ -33,21 +34,25 @@ def with_user_bootstrap(
     """Return the run with the standard error of every overlap score over *resamples*."""
     if resamples < FEWEST:
         raise DatasetError(f"a user bootstrap needs at least {FEWEST} resamples, not {resamples}")
-    matrix = dataset.interactions().matrix()
     full = {truth.overlap: truth for truth in truths}
     rows = [row for row in run.rows if row.protocol == OVERLAP]
-    lists = [lists_of(store, row.collection, full[row.truth], max(run.ks)) for row in rows]
-    values: list[list[dict[str, float]]] = [[] for _ in rows]
+    steps = resamples + len(rows)
+    lists: dict[str, list[IntArray]] = {overlap: [] for overlap in full}  # one per resample
+    queries = {row.truth: row.known_scores.queries for row in rows}
+    matrix = dataset.interactions().matrix()
     for seed in range(resamples):
         drawn = np.random.default_rng(seed).integers(0, matrix.shape[0], matrix.shape[0])
         users = sparse.csr_array(matrix[drawn])
-        resampled = {
-            overlap: truth_of_users(users, overlap, truth.k) for overlap, truth in full.items()
-        }
-        for row, found, means in zip(rows, lists, values, strict=True):
-            means.append(_means(found, full[row.truth], resampled[row.truth], run.ks))
-        on_progress(seed + 1, resamples)
-    errors = {id(row): _standard_errors(means) for row, means in zip(rows, values, strict=True)}
+        for overlap, truth in full.items():
+            resampled = truth_of_users(users, overlap, truth.k)
+            lists[overlap].append(resampled.neighbors[queries[overlap]])
+        on_progress(seed + 1, steps)
+    errors = {}
+    for i, row in enumerate(rows, 1):
+        asked = ask(store, row.collection, full[row.truth], queries[row.truth], max(run.ks))
+        found = _score_all(asked, lists[row.truth], queries[row.truth], len(dataset), run.ks)
+        errors[id(row)] = _standard_errors(list(map(_means, found)))
+        on_progress(resamples + i, steps)
     return replace(
         run,
         rows=tuple(
@@ -57,17 +62,33 @@ def with_user_bootstrap(
     )
 
 
-def _means(
-    lists: Sequence[Neighbors], full: Truth, resampled: Truth, ks: tuple[int, ...]
-) -> dict[str, float]:
-    """Score the same predictions against the truth of a resample, on its own queries."""
-    kept = resampled.neighbors[full.queries, 0] >= 0
-    asked, start = [], 0
-    for part in lists:
-        inside = kept[start : start + len(part.rows)]
+def _score_all(
+    asked: Iterable[Neighbors],
+    resampled: Sequence[IntArray],
+    queries: IntArray,
+    n_items: int,
+    ks: tuple[int, ...],
+) -> list[Scores]:
+    """Score the same predictions against each truth, on the queries that have a list in it.
+
+    Args:
+        resampled: truth lists of the queries, ``(q, K)`` each.
+    """
+    kept = [lists[:, 0] >= 0 for lists in resampled]
+    tallies = [
+        Tally(lists[inside], n_items, queries[inside], ks)
+        for lists, inside in zip(resampled, kept, strict=True)
+    ]
+    start = 0
+    for part in asked:
+        for tally, inside in zip(tallies, kept, strict=True):
+            own = inside[start : start + len(part.rows)]
+            tally.add(part.rows[own], part.distances[own])
         start += len(part.rows)
-        asked.append(Neighbors(part.rows[inside], part.distances[inside]))
-    scores = score_lists_of(asked, resampled, ks)
+    return [tally.scores() for tally in tallies]
+
+
+def _means(scores: Scores) -> dict[str, float]:
     return {
         f"{measure}@{k}": value
         for measure in ("recall", "ndcg")

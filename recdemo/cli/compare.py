@@ -10,7 +10,14 @@ import typer
 
 from recdemo.cli.data import reads_items
 from recdemo.cli.embedding_options import may_embed
-from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, parse_names
+from recdemo.cli.options import (
+    DatasetOption,
+    OutputOption,
+    RunFormat,
+    SampleOption,
+    StoreOption,
+    parse_names,
+)
 from recdemo.cli.output import bar, check_output, notice, progress, show, show_rich, terminal_width
 from recdemo.cli.stores import opens_store
 
@@ -79,6 +86,7 @@ def compare(
     text: TextsOption = None,
     truth: TruthOption = None,
     protocol: ProtocolOption = None,
+    sample: SampleOption = None,
     dataset: DatasetOption = "ml-1m",
     store: StoreOption = "embedded",
     format: Annotated[RunFormat, typer.Option("--format")] = RunFormat.TABLE,
@@ -98,13 +106,18 @@ def compare(
     models = tuple(name for name in given if is_model(name))
     runs = tuple(name for name in given if not is_model(name))
     if runs:
+        if sample is not None:
+            raise typer.BadParameter(
+                "a run has asked its items already; it goes with models to evaluate",
+                param_hint="--sample",
+            )
         found = read_runs(runs)
         choice = choose(models, text, truth, protocol)
     else:
         asked = "overlap" if protocol is None else protocol.removesuffix("-full")
         request = Request(
             models=models, dataset=dataset, text=text, ks=None if k is None else (k,),
-            truths=(truth or "jaccard",), protocol=asked, read=read, embed=embed,
+            truths=(truth or "jaccard",), sample=sample, protocol=asked, read=read, embed=embed,
         )  # fmt: skip
         found = [run_request(request, store)]
         write_run(found[0])

@@ -12,6 +12,7 @@ from recdemo.cli.options import (
     OutputOption,
     Protocol,
     RunFormat,
+    SampleOption,
     StoreOption,
     TextOption,
     Ties,
@@ -58,6 +59,7 @@ def evaluate(
     by: Annotated[
         str | None, typer.Option(help="Slices: popularity, decade, or fields; a comma list.")
     ] = None,
+    sample: SampleOption = None,
     user_bootstrap: Annotated[
         int, typer.Option(min=0, help="Also give standard errors over this many sets of users.")
     ] = 0,
@@ -95,6 +97,7 @@ def evaluate(
         ks=parse_ks(k),
         truths=parse_names(truth),
         by=parse_names(by),
+        sample=sample,
         user_bootstrap=user_bootstrap,
         protocol=protocol.value,
         shots=shots,

@@ -28,6 +28,14 @@ StoreOption = Annotated[
         help="Where collections live: embedded (the default), or http://HOST:6333 of a Qdrant.",
     ),
 ]
+SampleOption = Annotated[
+    int | None,
+    typer.Option(
+        "--sample",
+        metavar="N",
+        help="Ask N of the items, drawn by strata of popularity, against the whole catalog.",
+    ),
+]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", help="Write the result to this file.", dir_okay=False)
 ]

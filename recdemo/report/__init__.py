@@ -32,7 +32,8 @@ def notes(run: Run) -> list[str]:
 def published_line(run: Run) -> str:
     """Say what keeps published rows apart from measured ones."""
     texts = ", ".join(dict.fromkeys(row.text for row in run.rows))
-    return f"published: texts by gpt-4o-mini; measured: {texts}"
+    items = ("", "") if run.sample is None else (", all items", ", a sample of them")
+    return f"published: texts by gpt-4o-mini{items[0]}; measured: {texts}{items[1]}"
 
 
 def published_columns(run: Run) -> list[Column]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from recdemo.embedding.baseline import BEHAVIOR
 from recdemo.report.columns import Column
-from recdemo.runs import Row, Run, Slice
+from recdemo.runs import Row, Run, SampleFacts, Slice
 
 _NAMES = {"jaccard": "Jaccard", "cosine": "cosine", "lift": "lift"}
 
@@ -14,8 +14,9 @@ def definition(run: Run) -> str:
     row = run.rows[0]
     return (
         f"Recall@K: share of the K items with the largest {_NAMES[row.truth]} overlap of users "
-        f"that are among the K nearest by Euclidean distance; mean over {row.queries:,} of "
-        f"{run.dataset.rated:,} rated items of {run.dataset.name}, exact search, ties shared."
+        f"that are among the K nearest by Euclidean distance; mean over "
+        f"{'a sample of ' if run.sample else ''}{row.queries:,} of {run.dataset.rated:,} rated "
+        f"items of {run.dataset.name}, exact search, ties shared."
     )
 
 
@@ -82,6 +83,8 @@ def notes(run: Run) -> list[str]:
     """Return what must be read with the table: chance, ceiling, baselines, what is missing."""
     k = run.headline
     lines = [f"Chance: Recall@{k} {run.chance[k]:.4f}."]
+    if run.sample is not None:
+        lines.insert(0, _sample(run.sample))
     for name, facts in run.truths.items():
         if facts.ceiling is not None:
             lower, upper = facts.ceiling.lower, facts.ceiling.upper
@@ -101,7 +104,8 @@ def notes(run: Run) -> list[str]:
         if row.without_vector
     ]
     lines += dict.fromkeys(said)  # a model with several rows says it once
-    without = run.dataset.rated - run.rows[0].queries
+    queries = run.rows[0].queries if run.sample is None else run.sample.of
+    without = run.dataset.rated - queries
     if without:
         lines.append(f"{without:,} rated items share no user with another and are no queries.")
     if any(row.user_standard_error for row in run.rows):
@@ -113,6 +117,13 @@ def notes(run: Run) -> list[str]:
     if any(row.seconds.load is None for row in run.rows):
         lines.append("- under seconds: the collection was there already.")
     return lines
+
+
+def _sample(sample: SampleFacts) -> str:
+    return (
+        f"Sample of {sample.n:,} of {sample.of:,} query items, stratified by popularity "
+        f"({len(sample.strata)} strata, seed {sample.seed}); chance and ceiling are those of all."
+    )
 
 
 def _range(values: Sequence[float]) -> str:
@@ -132,7 +143,7 @@ def _free_baselines(run: Run) -> list[str]:
     if not free:
         return []
     best = max(free, key=lambda row: row.recall[k])
-    if not run.published:
+    if not run.published or run.sample is not None:  # published scores are those of all items
         return [f"Best free baseline: {best.model}, Recall@{k} {best.recall[k]:.4f}."]
     top = max(run.published, key=lambda row: row.recall.get(k, 0))
     beats = "beats" if best.recall[k] > top.recall[k] else "does not beat"

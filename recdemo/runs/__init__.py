@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recdemo.scoring.recall import Scores
+from recdemo.scoring.sampling import Stratum
 
 SAME = 1e-6  # scores that differ by less are equal: the last digits depend on the machine
 
@@ -78,6 +79,13 @@ class Row:
         """``provider:name@dimension``."""
         return f"{self.model}@{self.dimension}"
 
+    @property
+    def known_scores(self) -> Scores:
+        """The scores per query, of a row that was just made; else they may be gone."""
+        if self.scores is None:
+            raise ValueError(f"{self.label} has no scores per query")
+        return self.scores
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -141,6 +149,16 @@ class TruthFacts:
     ceiling: CeilingFacts | None
 
 
+@dataclass(frozen=True, slots=True)
+class SampleFacts:
+    """Which query items were asked, where not all were."""
+
+    n: int
+    of: int  # query items in all
+    seed: int
+    strata: tuple[Stratum, ...]  # by popularity, the least popular first
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """One evaluation."""
@@ -159,6 +177,7 @@ class Run:
     truths: Mapping[str, TruthFacts] = field(default_factory=dict)  # overlap -> its own facts
     tau: Mapping[str, float] = field(default_factory=dict)  # "jaccard/lift" -> Kendall's tau-b
     one_shot: Mapping[str, Any] = field(default_factory=dict)  # split and sample, if used
+    sample: SampleFacts | None = None  # None: all query items were asked
     settings: Mapping[str, Any] = field(default_factory=dict)  # what to ask for to run it again
     versions: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)

@@ -15,12 +15,14 @@ from recdemo.runs import (
     Published,
     Row,
     Run,
+    SampleFacts,
     Seconds,
     Skipped,
     Slice,
     TruthFacts,
 )
 from recdemo.scoring.recall import Scores
+from recdemo.scoring.sampling import Strata, Stratum
 from recdemo.settings import settings
 
 SCHEMA = 1
@@ -47,6 +49,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "truths": {name: _truth(facts) for name, facts in run.truths.items()},
         "tau": dict(run.tau),
         "one_shot": dict(run.one_shot),
+        "sample": None if run.sample is None else asdict(run.sample),
         "settings": dict(run.settings),
         "versions": dict(run.versions),
         "hashes": dict(run.hashes),
@@ -66,6 +69,13 @@ def _to_ceiling(plain: Mapping[str, Any] | None) -> CeilingFacts | None:
         return None
     lower, upper, seeds = (tuple(plain[name]) for name in ("lower", "upper", "seeds"))
     return CeilingFacts(plain["k"], lower, upper, seeds)
+
+
+def _to_sample(plain: Mapping[str, Any] | None) -> SampleFacts | None:
+    if plain is None:
+        return None
+    strata = tuple(Stratum(**stratum) for stratum in plain["strata"])
+    return SampleFacts(plain["n"], plain["of"], plain["seed"], strata)
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -108,6 +118,7 @@ def from_json(plain: Mapping[str, Any], scores: Mapping[int, Scores] | None = No
         },
         tau=plain["tau"],
         one_shot=plain["one_shot"],
+        sample=_to_sample(plain.get("sample")),
         settings=plain["settings"],
         versions=plain["versions"],
         hashes=plain["hashes"],
@@ -144,6 +155,9 @@ def write_run(run: Run) -> Path:
                 f"recall.{i}": row.scores.recall,
                 f"ndcg.{i}": row.scores.ndcg,
             }
+            if row.scores.strata is not None:
+                arrays[f"stratum.{i}"] = row.scores.strata.which
+                arrays[f"population.{i}"] = np.array(row.scores.strata.population)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path.with_suffix(".npz"), **arrays)
@@ -199,6 +213,13 @@ def _read_scores(path: Path) -> dict[int, Scores]:
                 tuple(arrays[f"ks.{i}"].tolist()),
                 arrays[f"recall.{i}"],
                 arrays[f"ndcg.{i}"],
+                _strata(arrays, i),
             )
             for i in rows
         }
+
+
+def _strata(arrays: Mapping[str, Any], i: int) -> Strata | None:
+    if f"stratum.{i}" not in arrays:
+        return None
+    return Strata(arrays[f"stratum.{i}"], int(arrays[f"population.{i}"]))

@@ -12,11 +12,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from recdemo.scoring.sampling import Strata
 from recdemo.truth import Truth
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
 _NOT_RELEVANT = np.iinfo(np.int32).max
+_PART_BYTES = 4 * 2**20  # of an array (queries, items of the catalog) of places
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,11 +29,62 @@ class Scores:
     ks: tuple[int, ...]
     recall: FloatArray  # (q, len(ks)) in [0, 1]
     ndcg: FloatArray  # (q, len(ks)) in [0, 1]
+    strata: Strata | None = None  # where the queries are a sample
 
     def means(self, measure: str) -> dict[int, float]:
         """Return the mean over queries at every K; *measure* is ``recall`` or ``ndcg``."""
         values = self.recall if measure == "recall" else self.ndcg
         return dict(zip(self.ks, map(float, values.mean(axis=0)), strict=True))
+
+
+class Tally:
+    """Scores the neighbors of *queries* as they arrive, in parts and in order.
+
+    Args:
+        lists: ``(q, K)`` truth lists of the queries, none of them empty, padded with -1; K is
+            at least the largest of *ks*.
+        n_items: of the whole catalog.
+        queries: ``(q,)`` their rows.
+        strata: where the queries are a sample.
+    """
+
+    def __init__(
+        self,
+        lists: NDArray[np.int32],
+        n_items: int,
+        queries: NDArray[np.int32],
+        ks: Sequence[int],
+        strata: Strata | None = None,
+    ) -> None:
+        self._lists, self._n_items, self._queries = lists, n_items, queries
+        self._ks, self._strata = tuple(ks), strata
+        self._recall = np.zeros((len(queries), len(ks)))
+        self._ndcg = np.zeros((len(queries), len(ks)))
+        self._done = 0
+
+    def add(self, rows: NDArray[np.int32], distances: NDArray[np.floating]) -> None:
+        """Score the lists of the next queries.
+
+        Args:
+            rows: ``(b, w)`` padded with -1, sorted by (distance, row), without the query, and
+                holding every item as near as the K-th for the largest K.
+            distances: ``(b, w)`` padded with infinity.
+        """
+        part = slice(self._done, self._done + len(rows))
+        self._done += len(rows)
+        if self._done > len(self._queries):
+            raise ValueError(f"{self._done} lists for {len(self._queries)} queries")
+        rank = truth_rank(self._lists[part], self._n_items, rows)
+        lengths = (self._lists[part] >= 0).sum(axis=1)  # (b,)
+        first, last = tie_groups(distances)
+        self._recall[part] = _recall(rank, lengths, first, last, self._ks)
+        self._ndcg[part] = _ndcg(rank, lengths, first, last, self._ks)
+
+    def scores(self) -> Scores:
+        """Return the scores, when all lists have come."""
+        if self._done != len(self._queries):
+            raise ValueError(f"{self._done} lists for {len(self._queries)} queries")
+        return Scores(self._queries, self._ks, self._recall, self._ndcg, self._strata)
 
 
 def score_lists(
@@ -40,45 +93,35 @@ def score_lists(
     lists: Iterable[tuple[NDArray[np.int32], NDArray[np.floating]]],
     ks: Sequence[int],
 ) -> Scores:
-    """Score the neighbors of all *queries*, which arrive in parts and in order.
-
-    Args:
-        truth: lists at least as long as the largest of *ks*.
-        queries: ``(q,)`` rows that have a truth list.
-        lists: rows ``(b, w)`` padded with -1 and distances ``(b, w)`` padded with infinity,
-            sorted by (distance, row), without the query, and holding every item as near as
-            the K-th for the largest K; all b together are the q queries.
-    """
-    recall, ndcg = [], []
-    start = 0
+    """Score the neighbors of all *queries*; what the lists must be says `Tally`."""
+    tally = Tally(truth.neighbors[queries], len(truth.rated), queries, ks)
     for rows, distances in lists:
-        part = queries[start : start + len(rows)]
-        start += len(rows)
-        rank = truth_rank(truth, part, rows)
-        lengths = (truth.neighbors[part] >= 0).sum(axis=1)  # (b,)
-        first, last = tie_groups(distances)
-        recall.append(_recall(rank, lengths, first, last, ks))
-        ndcg.append(_ndcg(rank, lengths, first, last, ks))
-    if start != len(queries):
-        raise ValueError(f"{start} lists for {len(queries)} queries")
-    empty = [np.zeros((0, len(ks)))]
-    return Scores(
-        queries, tuple(ks), np.concatenate(recall or empty), np.concatenate(ndcg or empty)
-    )
+        tally.add(rows, distances)
+    return tally.scores()
 
 
 def truth_rank(
-    truth: Truth, queries: NDArray[np.int32], rows: NDArray[np.int32]
+    lists: NDArray[np.int32], n_items: int, rows: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return the place of each found item in the query's truth list, ``(b, w)`` from 0.
+    """Return the place of each found item in the truth list of its query, ``(b, w)`` from 0.
 
     An item that is not in the list, and padding, get a number larger than any K.
+
+    Args:
+        lists: ``(b, K)`` truth lists, padded with -1.
+        rows: ``(b, w)`` what was found, padded with -1.
     """
-    places = np.full((len(queries), len(truth.rated) + 1), _NOT_RELEVANT, np.int32)
-    order = np.broadcast_to(np.arange(truth.k, dtype=np.int32), (len(queries), truth.k))
-    np.put_along_axis(places, truth.neighbors[queries], order, axis=1)
-    places[:, -1] = _NOT_RELEVANT  # where padding, -1, points
-    return np.take_along_axis(places, rows, axis=1)
+    found = np.empty_like(rows)
+    step = max(1, _PART_BYTES // (4 * n_items))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        own = lists[part]
+        places = np.full((len(own), n_items + 1), _NOT_RELEVANT, np.int32)
+        order = np.broadcast_to(np.arange(own.shape[1], dtype=np.int32), own.shape)
+        np.put_along_axis(places, own, order, axis=1)
+        places[:, -1] = _NOT_RELEVANT  # where padding, -1, points
+        found[part] = np.take_along_axis(places, rows[part], axis=1)
+    return found
 
 
 def tie_groups(distances: NDArray[np.floating]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
