@@ -201,7 +201,7 @@ def test_two_runs_with_the_same_sample_are_paired_and_others_refused(home):
     ends = [pair.interval for pair in compared.comparisons]
     expected = intervals(apart, strata=field.strata)
     assert [e for pair in ends for e in pair] == pytest.approx([e for p in expected for e in p])
-    with pytest.raises(DatasetError, match="different query items: .* with the same --sample"):
+    with pytest.raises(DatasetError, match=r"different query items: .* with the same --sample"):
         open_field([run(), other])
 
 
