@@ -158,6 +158,15 @@ def test_the_header_tells_the_separator(separator: str, tmp_path: Path) -> None:
     assert (data.catalog.column("title"), data.counts.tolist()) == (("A, b",), [1])
 
 
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_the_header_may_be_quoted_whatever_the_separator(separator: str, tmp_path: Path) -> None:
+    items = f'"item_id"{separator}"title"\n"1"{separator}"A"\n'
+    touched = f'"user_id"{separator}"item_id"\n"u"{separator}"1"\n'
+    path = folder(tmp_path, **{"items.csv": items, "interactions.csv": touched})
+    data = opened(path)
+    assert (data.catalog.column("title"), data.counts.tolist()) == (("A",), [1])
+
+
 def test_a_separator_inside_a_quoted_name_of_a_column_is_none(tmp_path: Path) -> None:
     path = folder(tmp_path, **{"items.csv": 'item_id,"a;b;c"\n1,x\n'})
     assert list(opened(path).catalog.fields) == ["a;b;c"]

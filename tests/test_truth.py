@@ -69,7 +69,7 @@ def slow_lists(rated_by: list[list[int]], overlap: str, n_users: int, k: int) ->
 
 @pytest.mark.parametrize("overlap", OVERLAPS)
 def test_random_data_gives_the_lists_of_plain_python_sets(overlap, monkeypatch):
-    monkeypatch.setattr("recdemo.truth.BLOCK_BYTES", 8 * 60 * 7)  # 7 items a block
+    monkeypatch.setattr("recdemo.truth.blocks.PAIRS", 7 * 60)  # 7 items a block
     random = np.random.default_rng(1)
     rated_by = [np.flatnonzero(random.random(40) < share).tolist() for share in random.random(60)]
     rated_by[7] = []

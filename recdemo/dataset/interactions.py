@@ -31,8 +31,12 @@ class Interactions:
         return np.bincount(self.rows, minlength=self.n_items).astype(np.int32)
 
     def matrix(self) -> sparse.csr_array:
-        """Return who touched what as zeros and ones, ``(n_users, n_items)`` float32."""
-        ones = np.ones(len(self.rows), np.float32)
+        """Return who touched what as zeros and ones, ``(n_users, n_items)`` int32.
+
+        Rows ascend within a user. Whole numbers, since products of it count users, and
+        float32 counts no further than 2^24.
+        """
+        ones = np.ones(len(self.rows), np.int32)
         shape = (self.n_users, self.n_items)
         return sparse.csr_array(sparse.coo_array((ones, (self.users, self.rows)), shape=shape))
 

@@ -102,11 +102,20 @@ def _with_form(label: str, source: Callable[[], IO[bytes]], encoding: str, colum
         return Table(label, JsonForm(encoding), source)
     table = Table(label, TextForm(encoding=encoding), source)
     tables = [replace(table, form=TextForm(separator, encoding)) for separator in _SEPARATORS]
-    headers = [columns_of(table) for table in tables]
-    for table, header in zip(tables, headers, strict=True):
+    known: list[tuple[int, Table]] = []
+    faults: list[DatasetError] = []
+    for table in tables:
+        try:
+            header = columns_of(table)
+        except DatasetError as error:  # a header in quotes is not CSV with other separators
+            faults.append(error)
+            continue
         if column in header:
             return table
-    return max(zip(tables, headers, strict=True), key=lambda pair: len(pair[1]))[0]
+        known.append((len(header), table))
+    if not known:
+        raise faults[0]
+    return max(known, key=lambda pair: pair[0])[1]
 
 
 def columns_of(table: Table) -> list[str]:

@@ -11,6 +11,8 @@ from scipy import sparse
 
 from recdemo.dataset.interactions import IntArray, Interactions
 from recdemo.errors import DatasetError
+from recdemo.truth.blocks import Touched
+from recdemo.truth.spreading import all_lists
 
 Progress: TypeAlias = Callable[[int, int], None]  # done, total
 
@@ -20,7 +22,6 @@ def no_progress(done: int, total: int) -> None:
 
 
 OVERLAPS = ("jaccard", "cosine", "lift")
-BLOCK_BYTES = 16 * 2**20  # of one dense (block, n_items) float64 array; a few live at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +71,9 @@ def build_truth(
     ``jaccard`` = n_ij / (n_i + n_j - n_ij), ``cosine`` = n_ij / sqrt(n_i n_j), ``lift`` =
     n_ij N / (n_i n_j), with n_i users of item i, n_ij users of both and N users. A list has
     the k rated items j != i with the largest overlap above 0; ties go to the smaller row.
-    Work goes by blocks of items, so memory does not grow with the square of the catalog.
+    Work goes by blocks of items, over processes where there is much of it.
     """
-    check_k(k, len(np.unique(interactions.rows)))
+    check_k(k, int(np.count_nonzero(interactions.counts())))
     return truth_of_users(interactions.matrix(), overlap, k, on_progress)
 
 
@@ -92,63 +93,7 @@ def truth_of_users(
     """Build the truth lists of a user-item matrix of zeros and ones, ``(n_users, n_items)``."""
     if overlap not in OVERLAPS:
         raise DatasetError(f"unknown overlap {overlap!r}; expected one of {', '.join(OVERLAPS)}")
-    n_users, n_items = matrix.shape
-    counts = np.asarray(matrix.sum(axis=0), np.float64)  # (n_items,)
-    rated = counts > 0
-    by_item = sparse.csr_array(matrix.T)
-    neighbors = np.full((n_items, k), -1, np.int32)
-    overlaps = np.zeros((n_items, k), np.float32)
-    rows = np.flatnonzero(rated)
-    block = max(1, BLOCK_BYTES // (8 * n_items))
-    for start in range(0, len(rows), block):
-        part = rows[start : start + block]
-        shared = (by_item[part] @ matrix).toarray().astype(np.float64)  # (b, n_items)
-        shared[np.arange(len(part)), part] = 0  # an item is no neighbor of its own
-        order = _order(shared, counts[part], counts, overlap)
-        _best(order, k, neighbors, part)
-        value = _value(order, n_users, overlap)
-        taken = neighbors[part]
-        found = np.take_along_axis(value, np.maximum(taken, 0), axis=1)
-        overlaps[part] = np.where(taken >= 0, found, 0)
-        on_progress(min(start + block, len(rows)), len(rows))
-    return Truth(overlap, neighbors, overlaps, rated, n_users)
-
-
-def _order(
-    shared: NDArray[np.float64],
-    own: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    overlap: str,
-) -> NDArray[np.float64]:
-    """Return what a list is ordered by, ``(b, n_items)``; equal overlaps give equal numbers.
-
-    Each is one correctly rounded quotient of whole numbers, so two overlaps that are equal
-    as fractions are equal here: cosine is ordered by its square, lift without N.
-    """
-    if overlap == "jaccard":
-        return np.divide(shared, own[:, None] + counts[None, :] - shared, where=shared > 0,
-                         out=np.zeros_like(shared))  # fmt: skip
-    product = own[:, None] * counts[None, :]
-    top = shared * shared if overlap == "cosine" else shared
-    return np.divide(top, product, where=shared > 0, out=np.zeros_like(shared))
-
-
-def _value(order: NDArray[np.float64], n_users: int, overlap: str) -> NDArray[np.float64]:
-    if overlap == "cosine":
-        return np.sqrt(order)
-    return order * n_users if overlap == "lift" else order
-
-
-def _best(order: NDArray[np.float64], k: int, neighbors: IntArray, rows: NDArray[np.intp]) -> None:
-    """Write the *k* largest positive entries of each line, ties by column, into *neighbors*."""
-    n_items = order.shape[1]
-    last = np.partition(order, n_items - k, axis=1)[:, n_items - k, None]  # the k-th largest
-    above = order > last
-    level = (order == last) & (last > 0)
-    room = k - above.sum(axis=1, keepdims=True)
-    taken = above | (level & (np.cumsum(level, axis=1, dtype=np.int32) <= room))
-    lines, columns = np.nonzero(taken)  # columns ascending within a line
-    ranked = np.lexsort((columns, -order[lines, columns], lines))
-    lines, columns = lines[ranked], columns[ranked]
-    starts = np.searchsorted(lines, np.arange(len(rows)))
-    neighbors[rows[lines], np.arange(len(lines)) - starts[lines]] = columns
+    counts = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.float64)
+    touched = Touched(matrix, sparse.csr_array(matrix.T), counts)
+    lists = all_lists(touched, overlap, k, on_progress)
+    return Truth(overlap, lists.neighbors, lists.overlaps, counts > 0, matrix.shape[0])
