@@ -357,7 +357,7 @@ async def test_without_color_everything_can_still_be_read(monkeypatch):
         await pilot.press(*"bee")
         await settle(app, pilot)
         assert app.no_color
-        assert "1 ✓   + Cat" in picture(app)
+        assert "1 ✓  + Cat" in picture(app)
 
 
 async def test_the_command_palette_and_the_help_have_every_action():

@@ -25,3 +25,13 @@ def cell(text: str, width: int, right: bool = False) -> Text:
     shown = fit(clean(text), width - 1)
     blank = " " * max(0, width - 1 - cell_len(shown))
     return Text(f"{blank}{shown} " if right else f"{shown}{blank} ", no_wrap=True, end="")
+
+
+def name_cell(names: str, width: int) -> Text:
+    """Return a cell with names of persons; where they are too long, with how the first ends."""
+    shown = clean(names)
+    if cell_len(shown) >= width:
+        first = shown.partition(", ")[0].split()
+        ends = (" ".join(first[start:]) for start in range(1, len(first)))
+        shown = next((MORE + end for end in ends if cell_len(MORE + end) < width), shown)
+    return cell(shown, width)

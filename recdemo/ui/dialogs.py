@@ -7,7 +7,7 @@ from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList, Static
@@ -36,10 +36,10 @@ F6            how many are shown
 Ctrl+P        all commands, themes among them
 Ctrl+Q        quit
 
-Outside the field also: / search, m and v models, t truth, r results, n how many, ? help
+Outside the field also: / search, m and v models, t truth, r results, n how many, ? help, q quit
 
 {MARKS}
-d   Euclidean distance; L, R beside a truth list: ranks in the lists of the two sides
+dist  Euclidean distance; L, R beside a truth list: ranks in the lists of the two sides
 recall: the share of this item's truth list among the model's nearest, as an evaluation has it
 """
 
@@ -51,7 +51,7 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the text."""
-        with Vertical(classes="dialog"):
+        with VerticalScroll(classes="dialog"):
             yield Static(HELP, markup=False)
 
 

@@ -87,7 +87,7 @@ def _heads(item_word: str) -> list[Head]:
     return [
         Head(item_word, 2, grows=True),
         Head("Year", 5),
-        Head("Director", 1, least=40, grows=True),
+        Head("Director", 1, least=40, grows=True, names=True, wide_only=True),
     ]
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
@@ -18,20 +20,51 @@ MARKS = f"""\
 {IN_TRUTH}   in the truth list of this item: the items whose users overlap most with its own
 vs  the rank of the item in the other list; {ONLY_HERE}: only this side recommends it"""
 
+_TRUTH_NOTES = (
+    f"L, R: ranks left and right; {IN_TRUTH} found by either; both: users in common",
+    f"L, R: ranks; {IN_TRUTH} found; both: users in common",
+    "L, R: ranks; both: users",
+)
 _WIDE, _WIDEST = 44, 74  # widths of a table from which on it tells more
 
 
-def _heads(item_word: str, ranks: Sequence[str], tail: Sequence[Head]) -> list[Head]:
+def _heads(item_word: str, ranks: Sequence[str], tail: Sequence[Head], digits: int) -> list[Head]:
+    width = max(3, digits + 1)
     return [
-        Head("#", 4, right=True),
+        Head("#", width, right=True, wide_only=True),
         Head("", 2),
-        *(Head(title, 4, right=True) for title in ranks),
-        Head(item_word, 3, grows=True),
+        *(Head(title, width, right=True, wide_only=True) for title in ranks),
+        Head(item_word, 6, grows=True),
         Head("Year", 5),
-        Head("Director", 2, least=_WIDE + 6 * len(tail) - 6, grows=True),
-        Head("Genre", 2, least=_WIDEST, grows=True),
+        Head(
+            "Director", 5, least=_WIDE + 6 * len(tail) - 6, grows=True, names=True, wide_only=True
+        ),
+        Head("Genre", 5, least=_WIDEST, grows=True),
         *tail,
     ]
+
+
+class Note(Static):
+    """A sentence in more than one length; the longest that fits on a line is shown."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="note", markup=False)
+        self._texts: tuple[str, ...] = ("",)
+
+    def say(self, *texts: str) -> None:
+        """Show one of *texts*, which stand from long to short; a single one may be wrapped."""
+        self._texts = tuple(map(clean, texts))
+        self.set_class(len(texts) > 1, "-line")
+        self._choose()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Choose anew."""
+        self._choose()
+
+    def _choose(self) -> None:
+        width = self.content_size.width
+        fitting = (text for text in self._texts if cell_len(text) <= width)
+        self.update(Text(next(fitting, self._texts[-1])))
 
 
 class ModelPane(Vertical):
@@ -55,6 +88,7 @@ class ModelPane(Vertical):
         self.ready: str | None = None  # the same as prepared; None: not yet
         self.covered = False  # by the truth list
         self.opinion: Opinion | None = None  # as the table shows it
+        self.about: int | None = None  # the item that the table tells about
         self.rows: list[int] = []  # of the catalog, as the table shows them
         self._note = ""  # what there is to say of the model
         self._done: tuple[int, int] | None = None  # vectors of its collection, of how many
@@ -62,7 +96,7 @@ class ModelPane(Vertical):
     def compose(self) -> ComposeResult:
         """Lay out the name, what it says of itself, a bar and the table."""
         yield Static(classes="name", markup=False)
-        yield Static(classes="note", markup=False)
+        yield Note()
         yield ProgressBar(show_eta=False)
         yield Sheet(id=f"{self.side}-table")
 
@@ -102,6 +136,15 @@ class ModelPane(Vertical):
         self._tell()
         return True
 
+    def wait(self, row: int) -> None:
+        """Show nothing rather than what was said about another item than *row*."""
+        if self.about not in (None, row):
+            if self.covered:
+                self._clear()
+            else:
+                self._tell()
+            self._say("asking ...")
+
     def _tell(self) -> None:
         """Show the model without recommendations."""
         if self.covered:
@@ -112,18 +155,21 @@ class ModelPane(Vertical):
         bar.display = self._done is not None
         if self._done is not None:
             bar.update(total=self._done[1] or None, progress=self._done[0])
-        self.opinion = None
-        self._fill([], [], [], [])
+        self._clear()
 
     def _entitle(self, name: str) -> None:
         shown = Text(clean(name), no_wrap=True, overflow="ellipsis")
         self.query_one(".name", Static).update(shown)
         self.post_message(self.Titled(self.side, name))
 
-    def _say(self, text: str) -> None:
-        self.query_one(".note", Static).update(Text(clean(text)))
+    def _say(self, *texts: str) -> None:
+        self.query_one(Note).say(*texts)
 
     # --- recommendations ---
+
+    def _clear(self) -> None:
+        self.opinion = self.about = None
+        self._fill([], [], [], [])
 
     def cover(self, name: str) -> None:
         """Make room for the truth list."""
@@ -131,8 +177,7 @@ class ModelPane(Vertical):
         self._entitle(name)
         self._say("")
         self.query_one(ProgressBar).display = False
-        self.opinion = None
-        self._fill([], [], [], [])
+        self._clear()
 
     def uncover(self) -> None:
         """Show the model again."""
@@ -141,7 +186,7 @@ class ModelPane(Vertical):
 
     def show(self, opinion: Opinion, other: Opinion | None) -> None:
         """Show what the model recommends, and where the other model has it."""
-        self.opinion = opinion
+        self.opinion, self.about = opinion, opinion.row
         ranks = _ranks(other)
         lines = []
         for rank, item in enumerate(opinion.items, 1):
@@ -149,12 +194,13 @@ class ModelPane(Vertical):
             there = str(ranks.get(item.line.row, ONLY_HERE)) if other is not None else ""
             lines.append((str(rank), mark, there, *_line(item.line), _short(item.distance)))
         rows = [item.line.row for item in opinion.items]
-        self._fill(rows, ["vs"], [Head("d", 6, right=True)], lines)
-        self._say(_summary(opinion))
+        self._fill(rows, ["vs"], [Head("dist", 6, right=True, wide_only=True)], lines)
+        only = None if other is None else sum(row not in ranks for row in rows)
+        self._say(*_summaries(opinion, only))
 
     def show_truth(self, truth: TruthList, left: Opinion | None, right: Opinion | None) -> None:
         """Show the truth list, and where the two models have its items."""
-        self.opinion = None
+        self.opinion, self.about = None, truth.row
         ranks = (_ranks(left), _ranks(right))
         lines = []
         for rank, item in enumerate(truth.items, 1):
@@ -163,11 +209,11 @@ class ModelPane(Vertical):
             mark = IN_TRUTH if any(item.line.row in each for each in ranks) else ""
             lines.append((str(rank), mark, *found, *_line(item.line), _short(item.overlap), users))
         tail = [
-            Head(truth.overlap[:7], 8, right=True),
-            Head("both", 6, least=_WIDE, right=True),
+            Head(truth.overlap[:7], 8, right=True, wide_only=True),
+            Head("both", 6, least=_WIDE, right=True, wide_only=True),
         ]
         self._fill([item.line.row for item in truth.items], ["L", "R"], tail, lines)
-        self._say(truth.reason or "L, R: ranks left and right; both: users")
+        self._say(*(_TRUTH_NOTES if not truth.reason else (truth.reason,)))
 
     def _fill(
         self,
@@ -178,7 +224,7 @@ class ModelPane(Vertical):
     ) -> None:
         """Fill the table; where it has the same items, with other marks, the cursor stays."""
         stay, self.rows = rows == self.rows, rows
-        self.table.fill(_heads(self.item_word, ranks, tail), lines, stay)
+        self.table.fill(_heads(self.item_word, ranks, tail, len(str(len(rows)))), lines, stay)
 
 
 def _line(line: Line) -> tuple[str, ...]:
@@ -197,9 +243,23 @@ def _ranks(opinion: Opinion | None) -> dict[int, int]:
     return {item.line.row: rank for rank, item in enumerate(opinion.items, 1)}
 
 
-def _summary(opinion: Opinion) -> str:
-    if not opinion.has_truth:
-        return "no truth list, so nothing is marked"
+def _summaries(opinion: Opinion, only: int | None) -> tuple[str, ...]:
+    """Say how good it is and what the marks are, from long to short."""
+    recall = "" if opinion.recall is None else f"recall@{opinion.recall_k} {opinion.recall:.2f}"
     found = sum(item.in_truth for item in opinion.items)
-    recall = "" if opinion.recall is None else f" · recall@{opinion.recall_k} {opinion.recall:.2f}"
-    return f"{found} of {len(opinion.items)} in the truth{recall}"
+    forms = [
+        (
+            f"{IN_TRUTH} {found} of {len(opinion.items)} in the truth",
+            f"{ONLY_HERE} {only} only here",
+        ),
+        (f"{IN_TRUTH} {found} in the truth", f"{ONLY_HERE} {only} only here"),
+        (f"{IN_TRUTH} {found} in truth", f"{ONLY_HERE} {only} only"),
+        (f"{IN_TRUTH} {found}", f"{ONLY_HERE} {only}"),
+    ]
+    if not opinion.has_truth:
+        recall = "no truth list, so nothing is found"
+        forms = [("", there) for _, there in forms]
+    return tuple(
+        " · ".join(part for part in (recall, mark, there if only is not None else "") if part)
+        for mark, there in forms
+    )

@@ -12,12 +12,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, ProgressBar, Static
+from textual.widgets import DataTable, ProgressBar, Static
 from textual.worker import Worker, get_current_worker
 
 from recdemo.errors import RecdemoError
 from recdemo.ui.cells import clean
 from recdemo.ui.chart import draw
+from recdemo.ui.keys import Keys
 from recdemo.ui.services import Facts, Results, Services, Stopped
 from recdemo.ui.sheet import HEIGHTS, WIDTHS, Head, Sheet
 
@@ -56,7 +57,7 @@ class ResultsScreen(Screen[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back"),
         Binding("f7", "evaluate", "Evaluate"),
-        Binding("s", "sort(1)", "Sort by next column"),
+        Binding("s", "sort(1)", "Sort by the next column"),
         Binding("S", "reverse", "Reverse"),
         Binding("f5", "back", show=False),
     ]
@@ -101,7 +102,7 @@ class ResultsScreen(Screen[str | None]):
         with Horizontal(id="evaluation"):
             yield ProgressBar(show_eta=False)
             yield Static(markup=False)
-        yield Footer()
+        yield Keys()
 
     def on_mount(self) -> None:
         """Read the latest evaluation."""

@@ -8,12 +8,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets import DataTable, Input, Static
 
 from recdemo.ui.asking import Asking
 from recdemo.ui.card import ItemCard
 from recdemo.ui.cells import clean
 from recdemo.ui.hits import HitList, SearchLine
+from recdemo.ui.keys import Keys
 from recdemo.ui.results_screen import ResultsScreen
 from recdemo.ui.services import Facts, Services
 from recdemo.ui.sheet import HEIGHTS, WIDTHS, Sheet
@@ -33,7 +34,7 @@ class MainScreen(Screen[None]):
         Binding("f3", "pick('right')", "Right"),
         Binding("f4", "truth", "Truth"),
         Binding("f5", "results", "Results"),
-        Binding("f6", "more", "How many"),
+        Binding("f6", "more", "More"),
         Binding("m", "pick('left')", show=False),
         Binding("v", "pick('right')", show=False),
         Binding("t", "truth", show=False),
@@ -62,13 +63,13 @@ class MainScreen(Screen[None]):
             with Vertical(id="right-part"):
                 yield ItemCard()
                 yield Sides(self._services)
-        yield Footer()
+        yield Keys()
 
     def on_mount(self) -> None:
         """Begin to read; until that is done the field takes letters already."""
         self.query_one("#item", ItemCard).update("reading the items ...")
         self.query_one("#search").focus()
-        self._asking.open()
+        self.call_after_refresh(self._asking.open)  # a thread that imports would slow the paint
 
     @property
     def sides(self) -> Sides:

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import DataTable
 
-from recdemo.ui.cells import cell
+from recdemo.ui.cells import cell, name_cell
 
 _SCROLLBAR = 1
 
@@ -28,6 +28,8 @@ class Head:
     least: int = 0  # width of the table from which on it is shown
     grows: bool = False
     right: bool = False
+    names: bool = False  # of persons; of a long one the end tells most
+    wide_only: bool = False  # left out where the screen is tiny
 
 
 class Sheet(DataTable[Text]):
@@ -80,7 +82,12 @@ class Sheet(DataTable[Text]):
         width = self._laid_out_for = self.size.width
         if not width or not self._heads:
             return
-        shown = [i for i, head in enumerate(self._heads) if width >= head.least]
+        tiny = self.app.size.width < WIDTHS[1][0]
+        shown = [
+            i
+            for i, head in enumerate(self._heads)
+            if width >= head.least and not (head.wide_only and tiny)
+        ]
         self._shown = shown
         room = width - _SCROLLBAR - sum(h.width for h in (self._heads[i] for i in shown)
                                         if not h.grows)  # fmt: skip
@@ -95,9 +102,11 @@ class Sheet(DataTable[Text]):
         for i in shown:
             head = self._heads[i]
             self.add_column(cell(head.title, widths[i], head.right), width=widths[i])
-        self.add_rows(
-            [cell(line[i], widths[i], self._heads[i].right) for i in shown] for line in self._lines
-        )
+        self.add_rows([self._cell(i, line[i], widths[i]) for i in shown] for line in self._lines)
         if 0 < cursor < len(self._lines):
             with self.prevent(DataTable.RowHighlighted):
                 self.move_cursor(row=cursor)
+
+    def _cell(self, i: int, text: str, width: int) -> Text:
+        head = self._heads[i]
+        return name_cell(text, width) if head.names else cell(text, width, head.right)

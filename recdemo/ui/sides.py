@@ -6,12 +6,13 @@ shown always belongs together, however fast keys come.
 
 from functools import partial
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.widgets import DataTable, Tab, Tabs
+from textual.reactive import reactive
+from textual.widgets import DataTable, Static
 
 from recdemo.ui.cells import clean
 from recdemo.ui.dialogs import NO_MODEL, Confirm, Picker
@@ -20,6 +21,35 @@ from recdemo.ui.pane import ModelPane
 from recdemo.ui.services import Services
 
 SIDES = ("left", "right")
+SHOWN = "▸"
+_PATIENCE = 0.2  # seconds that the answer about an earlier item may stay beside a new one
+
+
+class SideTab(Static):
+    """The name of a side where there is room for one side; the one that is shown has a mark."""
+
+    shown = reactive(False, layout=True, toggle_class="-shown")
+    title = reactive("", layout=True)
+
+    class Clicked(Message):
+        """Somebody wants to see this side."""
+
+        def __init__(self, side: str) -> None:
+            super().__init__()
+            self.side = side
+
+    def __init__(self, side: str) -> None:
+        super().__init__(id=f"tab-{side}", markup=False)
+        self._side = side
+
+    def render(self) -> Text:
+        """Return the mark and the name."""
+        mark = SHOWN if self.shown else " "
+        return Text(f"{mark} {self.title}", style="bold" if self.shown else "")
+
+    def on_click(self) -> None:
+        """Tell of it."""
+        self.post_message(self.Clicked(self._side))
 
 
 class Sides(Vertical):
@@ -45,15 +75,16 @@ class Sides(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay out the tabs and the panes."""
-        yield Tabs(*(Tab(side, id=f"tab-{side}") for side in SIDES), id="tabs")
+        with Horizontal(id="tabs"):
+            for side in SIDES:
+                yield SideTab(side)
         with Horizontal(id="panes"):
             for side in SIDES:
                 yield ModelPane(side)
 
     def on_mount(self) -> None:
-        """Begin on the left; keys reach the tables and never the tabs."""
-        self.pane("left").add_class("-shown")
-        self.query_one("#tabs", Tabs).can_focus = False
+        """Begin on the left."""
+        self.turn_to("left")
 
     def pane(self, side: str) -> ModelPane:
         """Return the pane of a side."""
@@ -68,7 +99,7 @@ class Sides(Vertical):
         """Show a side where there is room for one."""
         for each in SIDES:
             self.pane(each).set_class(each == side, "-shown")
-        self.query_one("#tabs", Tabs).active = f"tab-{side}"
+            self.query_one(f"#tab-{each}", SideTab).shown = each == side
 
     @property
     def has_right(self) -> bool:
@@ -139,6 +170,13 @@ class Sides(Vertical):
         for side in SIDES:
             self._ask(side)
         self._ask_truth()
+        if row is not None:
+            self.set_timer(_PATIENCE, partial(self._wait, row))
+
+    def _wait(self, row: int) -> None:
+        if row == self._row:
+            for side in SIDES:
+                self.pane(side).wait(row)
 
     def _ask(self, side: str) -> None:
         ready = self.pane(side).ready
@@ -190,7 +228,7 @@ class Sides(Vertical):
     @on(ModelPane.Titled)
     def _titled(self, message: ModelPane.Titled) -> None:
         message.stop()
-        self.query_one(f"#tab-{message.side}", Tab).label = Content(clean(message.name))
+        self.query_one(f"#tab-{message.side}", SideTab).title = clean(message.name)
 
     @on(DataTable.RowSelected)
     def _selected(self, message: DataTable.RowSelected) -> None:
@@ -199,7 +237,8 @@ class Sides(Vertical):
         if message.cursor_row < len(pane.rows):
             self.post_message(self.Opened(pane.rows[message.cursor_row]))
 
-    @on(Tabs.TabActivated)
-    def _tab(self, message: Tabs.TabActivated) -> None:
+    @on(SideTab.Clicked)
+    def _tab(self, message: SideTab.Clicked) -> None:
         message.stop()
-        self.turn_to((message.tab.id or "").removeprefix("tab-"))
+        self.turn_to(message.side)
+        self.pane(message.side).table.focus()
