@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import DataTable, Input, Label
+from textual.widgets import DataTable, Input, Label, Static
 
 from recdemo.ui.services import Found, Line
 from recdemo.ui.sheet import Head, Sheet
@@ -31,11 +31,9 @@ class SearchLine(Horizontal):
         yield Label("", id="count", markup=False)
 
     def count(self, found: Found, asked: str) -> None:
-        """Tell how much a query finds, and how much of it is shown."""
-        shown = len(found.lines)
+        """Tell how much a query finds."""
         nearly = "" if found.exact else "no such words, nearly: "
-        more = f", first {shown}" if found.total > shown else ""
-        text = f"{nearly}{found.total:,} found{more}" if asked.strip() else ""
+        text = f"{nearly}{found.total:,} found" if asked.strip() else ""
         self.query_one("#count", Label).update(text)
 
 
@@ -55,8 +53,9 @@ class HitList(Vertical):
         self._at = 0  # the hit under the cursor; its table tells of it after a resize, too
 
     def compose(self) -> ComposeResult:
-        """Lay out the table."""
+        """Lay out the table, and how much it leaves out."""
         yield Sheet(id="hits")
+        yield Static(id="more", markup=False)
 
     @property
     def table(self) -> Sheet:
@@ -67,6 +66,10 @@ class HitList(Vertical):
         """Show what a query finds, the cursor at the first."""
         self._rows, self._at = [line.row for line in found.lines], 0
         self.table.fill(_heads(item_word), [_cells(line) for line in found.lines])
+        left_out = found.total - len(found.lines)
+        more = self.query_one("#more", Static)
+        more.update(f"and {left_out:,} more")
+        more.set_class(left_out > 0, "-shown")
 
     def move(self, by: int) -> None:
         """Move the cursor."""
