@@ -277,6 +277,7 @@ def test_the_command_writes_a_page_or_text_by_the_ending_of_the_file(recdemo, tm
     assert "| baseline:genre-year |" in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert recdemo("report", "--format", "csv").stdout.startswith("model,dimension")
     assert json.loads(recdemo("report", "--format", "json").stdout)["ks"] == [5]
+    assert recdemo("report", "--grpc").exit_code == 2  # the run's store is no server
 
 
 def test_the_command_writes_a_folder_of_trec_files(recdemo, tmp_path):

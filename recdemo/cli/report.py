@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.output import bar, check_output, notice, progress, show
+from recdemo.cli.stores import GrpcOption, by_grpc
 from recdemo.errors import DatasetError, RecdemoError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def report(
     store: Annotated[
         str | None, typer.Option(help="Where the collections are; by default as the run has it.")
     ] = None,
+    grpc: GrpcOption = False,
 ) -> None:
     """Write a run as one HTML page, Markdown, CSV, JSON, or TREC files for other tools."""
     from recdemo.runs.files import find_run, read_run
@@ -60,6 +62,7 @@ def report(
     chosen = format or _format_of(output)
     check_output(output)
     found = read_run(find_run(run))
+    store = by_grpc(store or found.store) if grpc else store
     if chosen is ReportFormat.TREC:
         if output is None:
             raise typer.BadParameter("trec writes a folder; name it", param_hint="--output")

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recdemo.cli.data import reads_items
-from recdemo.cli.options import DatasetOption, StoreOption, TextOption
+from recdemo.cli.options import DatasetOption, TextOption
+from recdemo.cli.stores import opens_store_later
 
 if TYPE_CHECKING:
     from recdemo.dataset.options import ReadOptions
 
 
+@opens_store_later
 @reads_items
 def ui(
     dataset: DatasetOption = "ml-1m",
     text: TextOption = None,
-    store: StoreOption = "embedded",
+    store: str | None = None,
     visitor: Annotated[
         bool, typer.Option("--visitor", hidden=True, help="Free models only, nothing kept.")
     ] = False,

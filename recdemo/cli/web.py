@@ -10,11 +10,13 @@ import typer
 from recdemo.cli.data import reads_items
 from recdemo.cli.options import DatasetOption, StoreOption, TextOption
 from recdemo.cli.output import notice
+from recdemo.cli.stores import opens_store
 
 if TYPE_CHECKING:
     from recdemo.dataset.options import ReadOptions
 
 
+@opens_store
 @reads_items
 def web(
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",

@@ -30,7 +30,7 @@ from recdemo.ui.services import (
     TruthList,
 )
 from recdemo.workbench import models
-from recdemo.workbench.wanted import Wanted
+from recdemo.workbench.wanted import Wanted, location_of
 
 RIGHT = "baseline:genre-year"  # the second opinion when nothing else is asked for
 
@@ -45,7 +45,8 @@ class Workbench:
         name = one_text_name(wanted.text, catalog)
         self._texts = fill(catalog, name, self._dataset.options, skip_blank=True)
         self._index = build_index(catalog, self._dataset.counts)
-        self._store = open_store(wanted.store)
+        self._location = location_of(wanted)
+        self._store = open_store(self._location)
         self._truth: Truth | None = None
         self._truth_lock = threading.Lock()
         self._ready: dict[str, models.Prepared] = {}
@@ -57,7 +58,7 @@ class Workbench:
         second = models.other_free(dataset, texts, first, RIGHT)
         may_evaluate = bool(dataset.n_rated) and not self._wanted.visitor
         return Facts(
-            dataset.name, len(dataset), dataset.item_word, _shown(self._wanted.store), texts.name,
+            dataset.name, len(dataset), dataset.item_word, _shown(self._location), texts.name,
             first, second, may_evaluate,
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from recdemo.errors import RecdemoError
 from recdemo.ui.services import Steps, Stopped
-from recdemo.workbench.wanted import Wanted
+from recdemo.workbench.wanted import Wanted, location_of
 
 _COMMAND = "from recdemo.workbench.evaluating import child; child()"
 _CHECK = 0.1  # seconds between two looks at whether it is still wanted
@@ -38,7 +38,7 @@ def evaluate(wanted: Wanted, steps: Steps) -> None:
     watch = threading.Thread(target=_watch, args=(process, steps, last, ended), daemon=True)
     watch.start()
     try:
-        _talk(process, {"request": request, "store": wanted.store}, last)
+        _talk(process, {"request": request, "store": location_of(wanted)}, last)
     finally:
         ended.set()
         process.kill()

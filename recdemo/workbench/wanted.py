@@ -13,6 +13,13 @@ class Wanted:
 
     dataset: str
     text: str | None
-    store: str
+    store: str | None  # None: the one that the settings name
     read: "ReadOptions"
     visitor: bool = False  # somebody from the network: free models only, nothing remembered
+
+
+def location_of(wanted: Wanted) -> str:
+    """Return where the collections are; reading the settings for it takes a while."""
+    from recdemo.settings import settings
+
+    return wanted.store or settings().store
