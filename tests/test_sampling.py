@@ -212,7 +212,7 @@ def test_a_user_bootstrap_of_a_sample_asks_the_sampled_items_only(home):
 
 
 def test_a_sample_of_no_fewer_than_all_is_all_and_says_so(home):
-    told: list[str] = []
+    told = []
     found = run(5_000, told)
     assert found.sample is None
     assert differences(found, run()) == []
