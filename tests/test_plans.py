@@ -32,7 +32,7 @@ def test_the_same_request_gives_the_same_numbers_on_another_store_in_another_ord
     ours = run()
     monkeypatch.setattr("recdemo.loading.BATCH_ROWS", 2)
     monkeypatch.setattr("recdemo.neighbors.PART", 1)
-    monkeypatch.setattr("recdemo.truth.BLOCK_BYTES", 1)
+    monkeypatch.setattr("recdemo.truth.blocks.PAIRS", 1)
     edge = EdgeStore(tmp_path / "edge", lambda message: None)
     turned = dataclasses.replace(REQUEST, models=REQUEST.models[::-1])
     theirs = run(turned, edge)
