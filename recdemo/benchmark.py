@@ -121,7 +121,7 @@ def evaluate(
         reasons = "; ".join(f"{models}: {reason}" for models, reason in by_reason(skipped))
         raise RecdemoError(f"no model of the suite can run here: {reasons}")
     watcher.row("intervals", len(pairs), len(pairs))
-    rows = [_with_slices(row, dataset, plan.by) for row in _with_intervals(rows)]
+    rows = [row for group in _groups(rows) for row in _with_intervals(group, dataset, plan.by)]
     return _run(dataset, plan, judge, rows, skipped, (store_name, store.versions()))
 
 
@@ -194,22 +194,22 @@ def _describe(
     )
 
 
-def _with_intervals(rows: Sequence[Row]) -> Iterable[Row]:
-    """Give every score its interval; rows of the same queries share their resamples."""
+def _groups(rows: Sequence[Row]) -> Iterable[list[Row]]:
+    """Return the rows of the same queries together; they share their resamples."""
     groups: dict[bytes, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.known_scores.queries.tobytes(), []).append(row)
-    for group in groups.values():
-        scores = [row.known_scores for row in group]
-        values = np.hstack([part for each in scores for part in (each.recall, each.ndcg)])
-        found = iter(intervals(values, strata=scores[0].strata))
-        for row in group:
-            names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in row.recall]
-            yield replace(row, interval={name: next(found) for name in names})
+    return groups.values()
 
 
-def _with_slices(row: Row, dataset: Dataset, by: Sequence[str]) -> Row:
-    return replace(row, slices=slices_of(row.known_scores, dataset, by)) if by else row
+def _with_intervals(rows: Sequence[Row], dataset: Dataset, by: Sequence[str]) -> Iterator[Row]:
+    """Give every score its interval, and every row its slices."""
+    scores = [row.known_scores for row in rows]
+    values = np.hstack([part for each in scores for part in (each.recall, each.ndcg)])
+    found = iter(intervals(values, strata=scores[0].strata))
+    for row, slices in zip(rows, slices_of(scores, dataset, by), strict=True):
+        names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in row.recall]
+        yield replace(row, interval={name: next(found) for name in names}, slices=slices)
 
 
 def _run(

@@ -50,7 +50,7 @@ class Judging:
         self._beside: Processes | None = None
         workers = min(n_processors(), n_collections, MOST)
         if reopen is not None and workers > 1 and n_collections >= FEWEST:
-            self._beside = Processes(workers, _prepare, (reopen, judge), LOST)
+            self._beside = Processes(workers, _prepare, (reopen, judge.light()), LOST)
 
     def __enter__(self) -> Self:
         return self

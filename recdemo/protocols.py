@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recdemo.neighbors import nearest_with_ties
 from recdemo.one_shot import Task
 from recdemo.one_shot import score_collection as score_one_shot
 from recdemo.scoring.oneshot import K, OneShotScores, Ties
 from recdemo.scoring.recall import Scores, Tally, score_lists
-from recdemo.scoring.sampling import Sample
+from recdemo.scoring.sampling import Sample, Strata
 from recdemo.store import Candidates, IntArray, Neighbors, VectorStore
 from recdemo.truth import Truth
 
@@ -57,6 +58,10 @@ class Judge(Protocol):
         """Score a collection."""
         ...
 
+    def light(self) -> "Judge":
+        """Return the same judge with no more than judging needs, to be sent to a process."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlap:
@@ -78,28 +83,82 @@ class Overlap:
 
     def judge(self, store: VectorStore, name: str) -> list[Judgment]:
         """Score a collection against all truths; it is asked once where they ask the same."""
+        return self.light().judge(store, name)
+
+    def light(self) -> "OverlapQuestions":
+        """Return what is asked and with which answers it is compared, and no more."""
+        strata = None if self.sample is None else self.sample.strata
+        asked = tuple(
+            Question(
+                truth.overlap,
+                queries := self._queries(truth),
+                truth.neighbors[queries, : max(self.ks)],
+                truth.rated,
+            )
+            for truth in self.truths
+        )
+        return OverlapQuestions(asked, self.ks, strata)
+
+    def _queries(self, truth: Truth) -> IntArray:
+        return truth.queries if self.sample is None else self.sample.queries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked, and the lists that the answers are held against."""
+
+    overlap: str  # jaccard, cosine or lift
+    queries: IntArray  # (q,) rows
+    lists: IntArray  # (q, K) their truth lists
+    rated: NDArray[np.bool_]  # (n_items,) the candidates
+
+    def same(self, other: "Question") -> bool:
+        """Whether the other asks the same, whatever its lists."""
+        asks = np.array_equal(self.queries, other.queries)
+        return asks and np.array_equal(self.rated, other.rated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverlapQuestions:
+    """An `Overlap` without what judging does not need."""
+
+    questions: tuple[Question, ...]
+    ks: tuple[int, ...]
+    strata: Strata | None = None
+
+    @property
+    def n_queries(self) -> int:
+        """The items that are asked for."""
+        return len(self.questions[0].queries)
+
+    @property
+    def n_rated(self) -> int:
+        """The items with an interaction."""
+        return int(self.questions[0].rated.sum())
+
+    def judge(self, store: VectorStore, name: str) -> list[Judgment]:
+        """Score a collection; it is asked once for questions that are the same."""
         found: list[Judgment] = []
-        for truths in _together(self.truths):
-            queries = self._queries(truths[0])
-            strata = None if self.sample is None else self.sample.strata
+        for group in _together(self.questions):
+            queries, rated = group[0].queries, group[0].rated
             tallies = [
-                Tally(truth.neighbors[queries], len(truth.rated), queries, self.ks, strata)
-                for truth in truths
+                Tally(each.lists, len(rated), queries, self.ks, self.strata) for each in group
             ]
             without_vector = 0
-            for part in ask(store, name, truths[0], queries, max(self.ks)):
+            for part in ask(store, name, rated, queries, max(self.ks)):
                 # only a query without a vector finds nothing at all
                 without_vector += int((part.rows[:, 0] < 0).sum())
                 for tally in tallies:
                     tally.add(part.rows, part.distances)
             found += [
-                Judgment(OVERLAP, truth.overlap, tally.scores(), without_vector)
-                for truth, tally in zip(truths, tallies, strict=True)
+                Judgment(OVERLAP, each.overlap, tally.scores(), without_vector)
+                for each, tally in zip(group, tallies, strict=True)
             ]
         return found
 
-    def _queries(self, truth: Truth) -> IntArray:
-        return truth.queries if self.sample is None else self.sample.queries
+    def light(self) -> "OverlapQuestions":
+        """Return itself."""
+        return self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +184,10 @@ class OneShot:
         answer = score_one_shot(store, name, self.task, self.ties, self.ks[0])
         return [_one_shot(ONE_SHOT, answer.sampled), _one_shot(ONE_SHOT_FULL, answer.full)]
 
+    def light(self) -> "OneShot":
+        """Return itself: all of it is needed."""
+        return self
+
     def facts(self) -> dict[str, Any]:
         """Return what a reader of the scores must know of the split and the sample."""
         split, negatives = self.task.split, self.task.negatives
@@ -146,28 +209,24 @@ def _one_shot(protocol: str, found: OneShotScores) -> Judgment:
 
 
 def ask(
-    store: VectorStore, name: str, truth: Truth, queries: IntArray, k: int
+    store: VectorStore, name: str, rated: NDArray[np.bool_], queries: IntArray, k: int
 ) -> Iterator[Neighbors]:
     """Ask a collection for the neighbors of query items among the rated ones, ties settled."""
-    return nearest_with_ties(store, name, queries, k, Candidates(truth.rated))
+    return nearest_with_ties(store, name, queries, k, Candidates(rated))
 
 
 def score_collection(store: VectorStore, name: str, truth: Truth, ks: tuple[int, ...]) -> Scores:
     """Ask a collection for the neighbors of every query item and score them."""
-    lists = ask(store, name, truth, truth.queries, max(ks))
+    lists = ask(store, name, truth.rated, truth.queries, max(ks))
     return score_lists(truth, truth.queries, ((n.rows, n.distances) for n in lists), ks)
 
 
-def _together(truths: Sequence[Truth]) -> list[list[Truth]]:
-    """Return the truths, those one after the other that ask the same together."""
-    groups: list[list[Truth]] = []
-    for truth in truths:
-        if groups and _same_questions(groups[-1][0], truth):
-            groups[-1].append(truth)
+def _together(questions: Sequence[Question]) -> list[list[Question]]:
+    """Return the questions, those one after the other that are the same together."""
+    groups: list[list[Question]] = []
+    for question in questions:
+        if groups and groups[-1][0].same(question):
+            groups[-1].append(question)
         else:
-            groups.append([truth])
+            groups.append([question])
     return groups
-
-
-def _same_questions(a: Truth, b: Truth) -> bool:
-    return np.array_equal(a.queries, b.queries) and np.array_equal(a.rated, b.rated)

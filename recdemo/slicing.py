@@ -53,26 +53,44 @@ def _by_value(values: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, NDArray[
         yield name, np.array([name in names for names in values])
 
 
-def slices_of(scores: Scores, dataset: Dataset, by: Sequence[str]) -> tuple[Slice, ...]:
-    """Return the scores of one row by slice, with intervals; empty slices are left out."""
-    found = []
+def slices_of(
+    rows: Sequence[Scores], dataset: Dataset, by: Sequence[str]
+) -> list[tuple[Slice, ...]]:
+    """Return the scores of each row by slice, with intervals; empty slices are left out.
+
+    Args:
+        rows: of the same queries, which share their resamples.
+    """
+    found: list[list[Slice]] = [[] for _ in rows]
     for name in by:
         for label, members in labels(dataset, name):
-            inside = members[scores.queries]
+            inside = members[rows[0].queries]
             if inside.any():
-                found.append(_slice(scores, name, label, inside))
-    return tuple(found)
+                for own, part in zip(found, _slices(rows, name, label, inside), strict=True):
+                    own.append(part)
+    return [tuple(own) for own in found]
 
 
-def _slice(scores: Scores, by: str, label: str, inside: NDArray[np.bool_]) -> Slice:
-    part = Scores(scores.queries[inside], scores.ks, scores.recall[inside], scores.ndcg[inside])
-    names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in scores.ks]
-    found = intervals(np.hstack([part.recall, part.ndcg]))
-    return Slice(
-        by=by,
-        name=label,
-        queries=len(part.queries),
-        recall=part.means("recall"),
-        ndcg=part.means("ndcg"),
-        interval=dict(zip(names, found, strict=True)),
-    )
+def _slices(
+    rows: Sequence[Scores], by: str, label: str, inside: NDArray[np.bool_]
+) -> Iterator[Slice]:
+    """Yield one slice of each row.
+
+    Of a sample, the items of a slice are taken as if they were drawn from it at random, which
+    makes the interval a little wide where the slice goes along with popularity.
+    """
+    parts = [
+        Scores(row.queries[inside], row.ks, row.recall[inside], row.ndcg[inside]) for row in rows
+    ]
+    values = np.hstack([measure for part in parts for measure in (part.recall, part.ndcg)])
+    found = iter(intervals(values))
+    for part in parts:
+        names = [f"{measure}@{k}" for measure in ("recall", "ndcg") for k in part.ks]
+        yield Slice(
+            by=by,
+            name=label,
+            queries=len(part.queries),
+            recall=part.means("recall"),
+            ndcg=part.means("ndcg"),
+            interval={name: next(found) for name in names},
+        )

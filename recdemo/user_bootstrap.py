@@ -49,7 +49,7 @@ def with_user_bootstrap(
         on_progress(seed + 1, steps)
     errors = {}
     for i, row in enumerate(rows, 1):
-        asked = ask(store, row.collection, full[row.truth], queries[row.truth], max(run.ks))
+        asked = ask(store, row.collection, full[row.truth].rated, queries[row.truth], max(run.ks))
         found = _score_all(asked, lists[row.truth], queries[row.truth], len(dataset), run.ks)
         errors[id(row)] = _standard_errors(list(map(_means, found)))
         on_progress(resamples + i, steps)

@@ -115,3 +115,37 @@ def test_a_cut_is_made_length_one_again():
         np.array([[0.6, 0.8]])
     )
     assert shorten(np.zeros((1, 3), np.float32), 2).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("model", ["random@7", "genre", "genre-year", "popularity", "lsa@2"])
+def test_blocks_give_the_vectors_of_all_at_once(model, monkeypatch):
+    whole = vectors(f"baseline:{model}")
+    monkeypatch.setattr("recdemo.embedding.lsa.BLOCK", 2)
+    data = tiny.dataset()
+    [name] = parse_models(f"baseline:{model}")
+    texts = fill(data.catalog, "synopsis")
+    answers = list(open_embedder(name, data, texts).embed(texts.values))
+    assert np.concatenate([a.positions for a in answers]).tolist() == [0, 1, 2, 3, 4]
+    assert np.concatenate([a.vectors for a in answers]) == pytest.approx(whole, abs=1e-6)
+
+
+def test_lsa_of_a_large_catalog_fits_a_part_of_its_texts_and_says_so(monkeypatch):
+    random = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(40)]  # two topics of 20 words each
+    topics = [words[:20], words[20:]]
+    texts = [" ".join(random.choice(topics[i % 2], 8)) for i in range(60)]
+    data = tiny.dataset([[0]] * 60, tiny.catalog(title=texts))
+    of_all = vectors("baseline:lsa@2", data, "{title}")
+    monkeypatch.setattr("recdemo.embedding.lsa.FITTED", 40)
+    monkeypatch.setattr("recdemo.embedding.lsa.BLOCK", 7)
+    [name] = parse_models("baseline:lsa@2")
+    filled = fill(data.catalog, "{title}")
+    embedder = open_embedder(name, data, filled)
+    of_part = np.concatenate([a.vectors for a in embedder.embed(filled.values)])
+    assert embedder.spec.note == "fitted on 40 of the 60 texts"
+    assert embedder.spec.revision.endswith(embedder.spec.note)
+    assert spec("baseline:lsa@2").note == ""
+    assert np.linalg.norm(of_part, axis=1) == pytest.approx(np.ones(60))
+    for found in (of_all, of_part):  # the topics stand apart
+        alike = found @ found.T
+        assert alike[::2, ::2].mean() > 0.5 > alike[::2, 1::2].mean() + 0.4

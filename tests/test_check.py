@@ -48,7 +48,7 @@ def test_a_threshold_is_held_against_the_score(check, passed):
 
 def test_a_slice_is_held_to_its_own_threshold():
     run = evaluate("baseline:popularity")
-    slices = slices_of(run.rows[0].scores, tiny.dataset(), ["genres"])
+    slices = slices_of([run.rows[0].scores], tiny.dataset(), ["genres"])[0]
     run = dataclasses.replace(run, rows=(dataclasses.replace(run.rows[0], slices=slices),))
     check = Check(MODEL, measure="recall@2", by="genres", slice="Six", at_least=1.0)
     assert verdict(check, run).passed

@@ -29,6 +29,9 @@ class FakeJudge:
     n_queries = 1
     n_rated = 2
 
+    def light(self):
+        return self
+
     def judge(self, store, name):
         if name == "end":
             os._exit(1)
