@@ -8,6 +8,8 @@ tested is what goes over the wire: sizes, keys, versions, and what becomes of a 
   ``server.dead_after`` requests all connections are cut.
 - ``server.key`` and ``server.read_only_key``: as a server with keys answers.
 - ``server.nodes``: of a cluster; 0 for a server that is none.
+- ``server.statuses``: of collections, one for each time that somebody looks; then green.
+- ``server.created``, ``server.nudged`` and ``server.searches``: what it was asked for.
 - ``server.requests``: (method, path, bytes of the body, key) of all that came.
 """
 
@@ -36,7 +38,10 @@ class QdrantServer:
         self.faults: deque[Fault] = deque()
         self.dead_after: int | None = None
         self.nodes = 0
+        self.statuses: deque[str] = deque()
         self.created: dict[str, dict[str, Any]] = {}  # name -> what it was asked to be
+        self.nudged: list[str] = []
+        self.searches: list[dict[str, Any]] = []
         self.requests: list[tuple[str, str, int, str | None]] = []
         self.crashes: list[BaseException] = []
         self.client = QdrantClient(":memory:")
@@ -140,7 +145,7 @@ class QdrantServer:
         asks: dict[tuple[str, str], Callable[[], Any]] = {
             ("GET", ""): lambda: self._info(name),
             ("PUT", ""): lambda: self._create(name, given),
-            ("PATCH", ""): lambda: self.client.update_collection(name, metadata=given["metadata"]),
+            ("PATCH", ""): lambda: self._update(name, given),
             ("DELETE", ""): lambda: self.client.delete_collection(name),
             ("PUT", "points"): lambda: self._upsert(name, given),
             ("POST", "points/count"): lambda: self.client.count(name).model_dump(mode="json"),
@@ -170,11 +175,20 @@ class QdrantServer:
         params = told["config"]["params"]
         params["shard_number"] = asked.get("shard_number") or 1
         params["replication_factor"] = asked.get("replication_factor") or 1
+        if self.statuses and told["points_count"]:
+            told["status"] = self.statuses.popleft()
         return told
+
+    def _update(self, name: str, given: dict[str, Any]) -> bool:
+        if given.get("optimizers_config") is not None:
+            self.nudged.append(name)
+            return True
+        return self.client.update_collection(name, metadata=given["metadata"])
 
     def _create(self, name: str, given: dict[str, Any]) -> bool:
         vectors = models.VectorParams.model_validate(given["vectors"])
-        assert given["optimizers_config"]["indexing_threshold"] == 0
+        flat = given.get("hnsw_config") is None
+        assert flat == (given["optimizers_config"]["indexing_threshold"] == 0)
         made = self.client.create_collection(name, vectors, metadata=given["metadata"])
         self.created[name] = given
         return made
@@ -196,7 +210,8 @@ class QdrantServer:
 
     def _query(self, name: str, given: dict[str, Any]) -> Any:
         searches = [models.QueryRequest.model_validate(each) for each in given["searches"]]
-        assert all(each.params is not None and each.params.exact for each in searches)
+        assert all(each.params is not None for each in searches)
+        self.searches += given["searches"]
         found = self.client.query_batch_points(name, searches)
         return [each.model_dump(mode="json") for each in found]
 

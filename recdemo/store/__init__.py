@@ -69,6 +69,11 @@ class Layout:
     shards: int | None = None  # None: as the server is set
     replicas: int | None = None  # None: as the server is set
 
+    @property
+    def is_optimized(self) -> bool:
+        """Whether the engine works on the points once they are there: a graph, smaller copies."""
+        return self.m is not None or self.quantization != "none"
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -80,6 +85,7 @@ class Search:
     exact: bool = True
     hnsw_ef: int | None = None  # candidates kept while the graph is walked; None: the engine's
     rescore: bool = True  # what quantized vectors found is measured again with the full ones
+    oversampling: float = 2.0  # how many times as many are found, of which rescoring takes the best
 
 
 PLAIN = Layout()

@@ -99,6 +99,10 @@ class Connection:
             self._on_wait(f"{self.location.url}: {fault.text}; asking again in {wait:g} s")
             self._sleep(wait)
 
+    def pause(self, seconds: float) -> None:
+        """Wait before the server is asked about something that it is still at."""
+        self._sleep(seconds)
+
     def _refusal(self, fault: Fault) -> StoreError:
         connected = bool(self.version)
         return refusal(self.location, fault, has_key=self._has_key, connected=connected)

@@ -38,6 +38,7 @@ from recdemo.store import (
     Search,
     check_alone,
     check_vectors,
+    edge_requests,
     files,
     selecting,
 )
@@ -90,12 +91,12 @@ class EdgeStore:
             files.remove_leftovers(self._folder, info.name)
             if files.is_built(path, info):  # by the one who was waited for
                 return
-            files.check_room(self._folder, info)
+            files.check_room(self._folder, info, layout)
             temporary = files.temporary(path)
             try:
                 with file_errors(temporary):
                     temporary.mkdir()
-                _fill(temporary, info, batches)
+                _fill(temporary, info, batches, layout)
                 with file_errors(path):
                     if look(path).state is State.INCOMPLETE:
                         shutil.rmtree(path)
@@ -198,14 +199,12 @@ class EdgeStore:
         return Locks(path, self._on_wait, patience=self._patience, notice_after=self._notice_after)
 
 
-def _fill(path: Path, info: CollectionInfo, batches: Iterable[Batch]) -> None:
+def _fill(path: Path, info: CollectionInfo, batches: Iterable[Batch], layout: Layout) -> None:
     """Write a collection into the empty folder *path*; ``complete`` comes last."""
     files.write_info(path, replace(info, complete=False))
-    vectors = qdrant.EdgeVectorParams(size=info.dimension, distance=qdrant.Distance.Euclid)
     with _engine(path):
-        shard = qdrant.EdgeShard.create(
-            str(path / files.SHARD), qdrant.EdgeConfig(vectors=vectors, wal_enabled=False)
-        )
+        config = edge_requests.config(info, layout)
+        shard = qdrant.EdgeShard.create(str(path / files.SHARD), config)
     with closing(shard), PointsWriter(path, info) as writer:
         for batch in batches:
             check_vectors(batch, info)
@@ -214,6 +213,8 @@ def _fill(path: Path, info: CollectionInfo, batches: Iterable[Batch]) -> None:
                 _upsert(shard, batch)
         writer.finish()
         with _engine(path):
+            if layout.is_optimized:
+                shard.optimize()
             shard.flush()
             count = shard.count(qdrant.CountRequest(exact=True))
     if count != info.count:
@@ -255,7 +256,7 @@ def _ask(
     path: Path, shard: qdrant.EdgeShard, vectors: FloatArray, ask: selecting.Ask, search: Search
 ) -> tuple[NDArray[np.intp], IntArray, FloatArray]:
     """Return how many answers came for each vector, their rows and their distances."""
-    params, rows_filter = qdrant.SearchParams(exact=search.exact), _filter(ask)
+    params, rows_filter = edge_requests.params(search), edge_requests.rows_filter(ask)
     asked: list[Any] = [memoryview(vector) for vector in vectors]  # as good as lists, and faster
     requests = [
         qdrant.QueryRequest(
@@ -271,14 +272,6 @@ def _ask(
     rows = np.fromiter(map(attrgetter("id"), chain(*answers)), np.int32, lengths.sum())
     distances = np.fromiter(map(attrgetter("score"), chain(*answers)), np.float32, lengths.sum())
     return lengths, rows, distances
-
-
-def _filter(ask: selecting.Ask) -> qdrant.Filter | None:
-    if ask.only is not None:
-        return qdrant.Filter(must=[qdrant.HasIdCondition(set(ask.only))])
-    if ask.without is not None:
-        return qdrant.Filter(must_not=[qdrant.HasIdCondition(set(ask.without))])
-    return None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from recdemo.errors import StoreError
-from recdemo.store import FORMAT, CollectionInfo, parse_info
+from recdemo.store import FORMAT, CollectionInfo, Layout, parse_info
 from recdemo.store.locks import is_being_built
 from recdemo.store.states import State, check_same
 
@@ -155,13 +155,14 @@ def bytes_on_disk(path: Path) -> int:
     return total
 
 
-def check_room(folder: Path, info: CollectionInfo) -> None:
+def check_room(folder: Path, info: CollectionInfo, layout: Layout) -> None:
     """Refuse to begin a collection that would fill the disk.
 
     The engine writes through memory-mapped files, and on a full disk those do not raise an
     error: the operating system ends the process.
     """
-    needed = 2 * info.count * info.dimension * 4 + _ROOM
+    copies = 4 if layout.is_optimized else 2  # ours and the engine's, which it writes anew
+    needed = copies * info.count * info.dimension * 4 + _ROOM
     with file_errors(folder):
         free = shutil.disk_usage(folder).free
     if free < needed:

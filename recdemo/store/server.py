@@ -35,23 +35,22 @@ from recdemo.store import (
     check_vectors,
     remote,
     selecting,
+    server_requests,
 )
 from recdemo.store.arriving import Arrivals, parts
 from recdemo.store.cluster import check_laid_out, check_nodes
 from recdemo.store.connection import Connection, connect
 from recdemo.store.location import Location
+from recdemo.store.optimizing import until_optimized
 from recdemo.store.remote import Found
 from recdemo.store.states import State
 
 REQUEST_BYTES = 4_500_000  # of a request or an answer; a server takes 32 MB and advises 5
 SCROLL_ROWS = 10_000  # ids at a time
-SEGMENTS = 2  # of a collection; each takes open files
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _ID_BYTES, _QUERY_BYTES, _NUMBER_BYTES = 11, 400, 26  # written as JSON, at most
 _EUCLID = models.Distance.EUCLID
-# Distances are exact whatever the size: without a threshold no index is ever built.
-_FLAT = models.OptimizersConfigDiff(indexing_threshold=0, default_segment_number=SEGMENTS)
 
 
 def open_server(location: Location, key: SecretStr | None, on_wait: Notice) -> "ServerStore":
@@ -96,6 +95,8 @@ class ServerStore:
                 raise StoreError(
                     f"{info.name}: the server kept {count} of {info.count} points; load again"
                 )
+            if layout.is_optimized:
+                until_optimized(self._connection, info.name, layout)
             self._describe(replace(info, complete=True), builder)
         except BaseException:  # Ctrl-C, too
             self._clear_away(info.name, builder)
@@ -218,7 +219,9 @@ class ServerStore:
             lambda: self._client.create_collection(
                 info.name,
                 vectors_config=vectors,
-                optimizers_config=_FLAT,
+                hnsw_config=server_requests.hnsw(layout),
+                optimizers_config=server_requests.optimizers(layout),
+                quantization_config=server_requests.quantization(layout),
                 shard_number=layout.shards,
                 replication_factor=layout.replicas,
                 write_consistency_factor=layout.replicas,  # loaded is what every replica has
@@ -288,11 +291,7 @@ class ServerStore:
         self, name: str, rows: IntArray, ask: selecting.Ask, search: Search
     ) -> tuple[selecting.Positions, IntArray, FloatArray]:
         """Return how many answers came for each row, their rows and their distances."""
-        params, rows_filter = models.SearchParams(exact=search.exact), _filter(ask)
-        requests = [
-            models.QueryRequest(query=row, limit=ask.limit, filter=rows_filter, params=params)
-            for row in rows.tolist()
-        ]
+        requests = server_requests.queries(rows, ask, search)
         told = self._attempt(lambda: self._client.query_batch_points(name, requests))
         answers = [each.points for each in told or ()]
         points = [point for each in answers for point in each]
@@ -300,11 +299,3 @@ class ServerStore:
         others = np.fromiter(map(attrgetter("id"), points), np.int32, len(points))
         distances = np.fromiter(map(attrgetter("score"), points), np.float32, len(points))
         return lengths, others, distances
-
-
-def _filter(ask: selecting.Ask) -> models.Filter | None:
-    if ask.only is not None:
-        return models.Filter(must=[models.HasIdCondition(has_id=sorted(ask.only))])
-    if ask.without is not None:
-        return models.Filter(must_not=[models.HasIdCondition(has_id=sorted(ask.without))])
-    return None
