@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from recdemo.errors import StoreError
-from recdemo.store import Batch, edge
+from recdemo.store import Batch
 from recdemo.store.edge import EdgeStore
+from recdemo.store.edge_faults import engine_errors
 from tests.stores import LINE, NEAREST, POINTS, ROWS, build_line, left_in, nearest
 
 
@@ -163,7 +164,7 @@ def test_a_renamed_folder_goes_by_its_new_name(built: Path) -> None:
 
 
 def test_an_unknown_error_of_the_engine_keeps_its_traceback(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="something new") as error, edge._engine(tmp_path):
+    with pytest.raises(Exception, match="something new") as error, engine_errors(tmp_path):
         raise Exception("something new")
     assert type(error.value) is Exception
 
@@ -172,7 +173,7 @@ def test_what_is_not_the_collections_fault_is_not_called_damage(tmp_path: Path) 
     full = "Service runtime error: IO Error: No space left on device (os error 28)"
     with (
         pytest.raises(StoreError, match="No space left") as error,
-        edge._engine(tmp_path, reading=True),
+        engine_errors(tmp_path, reading=True),
     ):
         raise Exception(full)
     assert "damaged" not in str(error.value)

@@ -298,3 +298,14 @@ def test_what_the_batches_raise_comes_through_unchanged(store: VectorStore) -> N
 def test_an_unknown_kind_of_store_is_one_line() -> None:
     with pytest.raises(StoreError, match="unknown store 'nowhere'"):
         open_store("nowhere")
+
+
+def test_each_question_is_timed_on_its_own_and_one_without_a_vector_takes_no_time(
+    store: VectorStore,
+) -> None:
+    took = store.seconds(build_line(store), rows(4, 3, 0), 2)
+    assert took.shape == (3,)
+    assert took[1] == 0
+    assert (took[[0, 2]] > 0).all()
+    with pytest.raises(ValueError, match="row 5 is beyond the 5 items"):
+        store.seconds(build_line(store), rows(5), 2)

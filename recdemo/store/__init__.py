@@ -137,6 +137,16 @@ class VectorStore(Protocol):
         """
         ...
 
+    def seconds(
+        self, name: str, rows: IntArray, k: int, *, search: Search = EXACT
+    ) -> NDArray[np.float64]:
+        """Ask for the *k* nearest of each row on its own, and return how long each took, ``(q,)``.
+
+        The time is from the question to the answer, the collection being open already; 0 for a
+        row without a vector. Who asks a second time measures a warm collection.
+        """
+        ...
+
     def read(self, name: str, *, payloads: bool = False) -> Iterator[Batch]:
         """Yield all stored points in the order of their rows."""
         ...

@@ -42,6 +42,7 @@ from recdemo.store import (
     files,
     selecting,
 )
+from recdemo.store.edge_faults import engine_errors
 from recdemo.store.files import TEMPORARY, file_errors, look
 from recdemo.store.locks import Locks
 from recdemo.store.points import PointsWriter, open_points, read_points
@@ -51,7 +52,6 @@ HOLD = 0.5  # seconds that a collection is held open though others wait for it
 UPSERT = 128  # points given to the engine at a time
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_NOT_ITS_FAULT = re.compile(r"\(os error (5|12|13|23|24|28|30)\)")  # no rights, room, memory, ...
 
 
 class EdgeStore:
@@ -130,9 +130,28 @@ class EdgeStore:
                 while parts and (time.monotonic() < until or not locks.someone_waits()):
                     part = askable[parts.pop(0)]
                     answers = _ask(path, shard, vectors[place[part]], ask, search)
-                    best = selecting.best_first(rows[part], *answers, k)
+                    best = selecting.best_first(rows[part], *answers, k, search)
                     found.rows[part], found.distances[part] = best.rows, best.distances
         return found
+
+    def seconds(
+        self, name: str, rows: IntArray, k: int, *, search: Search = EXACT
+    ) -> NDArray[np.float64]:
+        """Ask for the neighbors of each row on its own, and return how long each took, ``(q,)``."""
+        path = self._path(name)
+        info = files.complete(path)
+        selecting.check_question(info, rows, k, None)
+        stored, vectors = open_points(path, info)
+        place = selecting.positions(stored, rows, info.n_items)
+        ask = selecting.plan(stored, k, None)
+        took = np.zeros(len(rows))
+        with _opened(path, self._locks(path)) as shard:
+            for i in np.flatnonzero(place >= 0):
+                one = vectors[place[i : i + 1]]
+                started = time.perf_counter()
+                _ask(path, shard, one, ask, search)
+                took[i] = time.perf_counter() - started
+        return took
 
     def read(self, name: str, *, payloads: bool = False) -> Iterator[Batch]:
         """Yield all stored points in the order of their rows."""
@@ -147,7 +166,7 @@ class EdgeStore:
         if found.state is State.INCOMPLETE:
             return CollectionStatus(files.bytes_on_disk(path), 0, 0, found.state.value)
         info = files.complete(path)
-        with _opened(path, self._locks(path)) as shard, _engine(path, reading=True):
+        with _opened(path, self._locks(path)) as shard, engine_errors(path, reading=True):
             indexed = shard.info().indexed_vectors_count
             return CollectionStatus(
                 files.bytes_on_disk(path), info.count, indexed, found.state.value
@@ -186,7 +205,7 @@ class EdgeStore:
         locks = self._locks(path)
         for batch in points:
             rows = batch.rows.tolist()
-            with _opened(path, locks) as shard, _engine(path, reading=True):
+            with _opened(path, locks) as shard, engine_errors(path, reading=True):
                 found = {each.id: each.payload for each in shard.retrieve(rows, True, False)}
             yield replace(batch, payloads=tuple(found[row] or {} for row in rows))
 
@@ -202,17 +221,17 @@ class EdgeStore:
 def _fill(path: Path, info: CollectionInfo, batches: Iterable[Batch], layout: Layout) -> None:
     """Write a collection into the empty folder *path*; ``complete`` comes last."""
     files.write_info(path, replace(info, complete=False))
-    with _engine(path):
+    with engine_errors(path):
         config = edge_requests.config(info, layout)
         shard = qdrant.EdgeShard.create(str(path / files.SHARD), config)
     with closing(shard), PointsWriter(path, info) as writer:
         for batch in batches:
             check_vectors(batch, info)
             writer.add(batch)
-            with _engine(path):
+            with engine_errors(path):
                 _upsert(shard, batch)
         writer.finish()
-        with _engine(path):
+        with engine_errors(path):
             if layout.is_optimized:
                 shard.optimize()
             shard.flush()
@@ -242,10 +261,10 @@ def _upsert(shard: qdrant.EdgeShard, batch: Batch) -> None:
 def _opened(path: Path, locks: Locks) -> Iterator[qdrant.EdgeShard]:
     with locks.using():
         info = files.complete(path)  # it may have gone since the last time
-        with _engine(path, reading=True):
+        with engine_errors(path, reading=True):
             shard = qdrant.EdgeShard.load(str(path / files.SHARD))
         with closing(shard):
-            with _engine(path, reading=True):
+            with engine_errors(path, reading=True):
                 count = shard.count(qdrant.CountRequest(exact=True))
             if count != info.count:  # the engine passes over segments that it cannot read
                 raise files.damaged(path)
@@ -264,7 +283,7 @@ def _ask(
         )
         for vector in asked
     ]
-    with _engine(path, reading=True):
+    with engine_errors(path, reading=True):
         answers = shard.query_batch(qdrant.QueryBatchRequest(requests))
     lengths = np.fromiter(map(len, answers), np.intp, len(answers))
     if search.exact and (lengths != ask.limit).any():
@@ -272,24 +291,3 @@ def _ask(
     rows = np.fromiter(map(attrgetter("id"), chain(*answers)), np.int32, lengths.sum())
     distances = np.fromiter(map(attrgetter("score"), chain(*answers)), np.float32, lengths.sum())
     return lengths, rows, distances
-
-
-@contextmanager
-def _engine(path: Path, *, reading: bool = False) -> Iterator[None]:
-    """Turn what the engine raises into a line for the user; what is not known passes.
-
-    The engine raises plain `Exception` whatever happens, and where it does not expect what it
-    reads a `PanicException`, which is a `BaseException` of a module that cannot be imported.
-    """
-    try:
-        yield
-    except BaseException as error:
-        text = " ".join(str(error).split())
-        panic = type(error).__name__ == "PanicException"
-        if not panic and not (type(error) is Exception and text.startswith("Service runtime")):
-            raise
-        if _NOT_ITS_FAULT.search(text):
-            raise StoreError(f"the engine cannot use {path}: {text}") from error
-        if reading:
-            raise files.damaged(path) from error
-        raise

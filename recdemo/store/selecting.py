@@ -12,7 +12,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from recdemo.store import Candidates, CollectionInfo, FloatArray, IntArray, Neighbors
+from recdemo.store import (
+    EXACT,
+    Candidates,
+    CollectionInfo,
+    FloatArray,
+    IntArray,
+    Neighbors,
+    Search,
+)
 
 Positions: TypeAlias = NDArray[np.intp]
 
@@ -90,7 +98,12 @@ def nothing(n_queries: int, k: int) -> Neighbors:
 
 
 def best_first(
-    queries: IntArray, lengths: Positions, rows: IntArray, distances: FloatArray, k: int
+    queries: IntArray,
+    lengths: Positions,
+    rows: IntArray,
+    distances: FloatArray,
+    k: int,
+    search: Search = EXACT,
 ) -> Neighbors:
     """Turn answers into lists: without the query, sorted by (distance, row), cut and padded.
 
@@ -101,12 +114,14 @@ def best_first(
         queries: ``(q,)`` rows that were asked for.
         lengths: ``(q,)`` answers that came for each.
         rows: ``(sum of lengths,)`` all answers, one query after the other.
-        distances: of the same shape.
+        distances: of the same shape; where nothing is measured again they are what the engine
+            made of its smaller copies, and the order is the engine's.
     """
     owner = np.repeat(np.arange(len(queries)), lengths)
     other = rows != queries[owner]
     owner, rows, distances = owner[other], rows[other], distances[other]
-    wrong = _unsorted(owner, rows, distances)
+    measured = search.exact or search.rescore  # else they may be similarities, best last
+    wrong = _unsorted(owner, rows, distances) if measured else np.zeros(0, np.intp)
     if len(wrong):
         right = wrong[np.lexsort((rows[wrong], distances[wrong], owner[wrong]))]
         rows[wrong], distances[wrong] = rows[right], distances[right]

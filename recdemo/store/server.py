@@ -8,6 +8,7 @@ says ``complete`` only after an exact count.
 
 import re
 import secrets
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -15,6 +16,7 @@ from importlib.metadata import version
 from operator import attrgetter
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import SecretStr
 from qdrant_client import models
 
@@ -43,6 +45,7 @@ from recdemo.store.connection import Connection, connect
 from recdemo.store.location import Location
 from recdemo.store.optimizing import until_optimized
 from recdemo.store.remote import Found
+from recdemo.store.scrolling import scroll
 from recdemo.store.states import State
 
 REQUEST_BYTES = 4_500_000  # of a request or an answer; a server takes 32 MB and advises 5
@@ -128,16 +131,32 @@ class ServerStore:
             expected = np.minimum(ask.limit, int(may.sum()) - may[own])  # never finds itself
             if search.exact and (lengths != expected).any():
                 raise remote.damaged(name, self._url)
-            best = selecting.best_first(own, lengths, others, distances, k)
+            best = selecting.best_first(own, lengths, others, distances, k, search)
             found.rows[askable[part]] = best.rows
             found.distances[askable[part]] = best.distances
         return found
+
+    def seconds(
+        self, name: str, rows: IntArray, k: int, *, search: Search = EXACT
+    ) -> NDArray[np.float64]:
+        """Ask for the neighbors of each row on its own, and return how long each took, ``(q,)``."""
+        info = self._whole(name)
+        selecting.check_question(info, rows, k, None)
+        stored = self._stored(info)
+        askable = selecting.positions(stored, rows, info.n_items) >= 0
+        ask, took = selecting.plan(stored, k, None), np.zeros(len(rows))
+        for i in np.flatnonzero(askable):
+            started = time.perf_counter()
+            self._ask(name, rows[i : i + 1], ask, search)
+            took[i] = time.perf_counter() - started
+        return took
 
     def read(self, name: str, *, payloads: bool = False) -> Iterator[Batch]:
         """Yield all stored points in the order of their rows."""
         info = self._whole(name)
         each = _NUMBER_BYTES * info.dimension + _QUERY_BYTES
-        return self._scroll(info, max(1, REQUEST_BYTES // each), vectors=True, payloads=payloads)
+        limit = max(1, REQUEST_BYTES // each)
+        return scroll(self._connection, info, limit, vectors=True, payloads=payloads)
 
     def status(self, name: str) -> CollectionStatus:
         """Tell bytes, count, indexed vectors and state.
@@ -262,30 +281,10 @@ class ServerStore:
         if info.count == info.n_items:
             return np.arange(info.n_items, dtype=np.int32)
         if info.fingerprint not in self._rows:
-            batches = self._scroll(info, SCROLL_ROWS, vectors=False, payloads=False)
+            batches = scroll(self._connection, info, SCROLL_ROWS, vectors=False, payloads=False)
             rows = [np.zeros(0, np.int32), *(batch.rows for batch in batches)]
             self._rows[info.fingerprint] = np.concatenate(rows)
         return self._rows[info.fingerprint]
-
-    def _scroll(
-        self, info: CollectionInfo, limit: int, *, vectors: bool, payloads: bool
-    ) -> Iterator[Batch]:
-        came, offset = 0, None
-        while came < info.count:
-            told = self._attempt(
-                lambda offset=offset: self._client.scroll(  # type: ignore[misc]
-                    info.name, limit=limit, offset=offset,
-                    with_payload=payloads, with_vectors=vectors,
-                )
-            )  # fmt: skip
-            points, offset = told or ([], None)
-            rows: IntArray = np.array([point.id for point in points], np.int32)
-            came += len(rows)
-            if (np.diff(rows) <= 0).any() or (offset is None and came != info.count):
-                raise remote.damaged(info.name, self._url)
-            held = [point.vector for point in points] if vectors else np.zeros((len(rows), 0))
-            kept = tuple(point.payload or {} for point in points) if payloads else None
-            yield Batch(rows, np.array(held, np.float32), kept)
 
     def _ask(
         self, name: str, rows: IntArray, ask: selecting.Ask, search: Search
