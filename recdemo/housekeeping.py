@@ -41,7 +41,11 @@ def chosen(store: VectorStore, names: Sequence[str]) -> list[CollectionInfo]:
         if name not in there or not there[name].complete:
             store.read(name)  # which says what is wrong with it
             raise StoreError(f"no complete collection {name!r}")
-    return [info for info in there.values() if info.complete and (not names or info.name in names)]
+    return [
+        info
+        for info in there.values()
+        if (info.name in names if names else info.complete and not info.is_study)
+    ]
 
 
 def copy(

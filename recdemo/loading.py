@@ -109,7 +109,7 @@ def newest_collection(
         own = info.how == "native" if name.dimension is None else info.dimension == name.dimension
         same = (info.dataset, info.texts_hash, info.model, info.prefix)
         wanted = (dataset.name, texts.hash, f"{name.provider}:{name.name}", prefix)
-        return info.complete and own and same == wanted
+        return info.complete and not info.is_study and own and same == wanted
 
     return max(filter(fits, store.collections()), key=lambda info: info.created, default=None)
 

@@ -32,7 +32,7 @@ from recdemo.charts.layers import (
 from recdemo.charts.looks import Look, config, looks_of
 from recdemo.runs import Run
 
-Chart: TypeAlias = alt.LayerChart | alt.VConcatChart
+Chart: TypeAlias = alt.LayerChart | alt.VConcatChart | alt.HConcatChart
 
 WIDTH = 640  # pixels of a plot in a file of its own
 

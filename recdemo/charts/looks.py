@@ -13,7 +13,7 @@ from recdemo.charts import Series
 INK = "currentColor"
 CROSS = "M-0.7,-0.7L0.7,0.7M-0.7,0.7L0.7,-0.7"
 
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 _PENTAGON = "M0,-1L0.95,-0.31L0.59,0.81L-0.59,0.81L-0.95,-0.31Z"
 _STAR = (
     "M0,-1.2L0.3,-0.4L1.14,-0.37L0.48,0.15L0.71,0.97"
@@ -49,8 +49,8 @@ def looks_of(series: Sequence[Series]) -> list[Look]:
         model = models.index(s.model)
         text = 0 if s.published else texts.index(s.text)
         shapes = _HOLLOW if s.published else _FILLED
-        color = _COLORS[model % len(_COLORS)]
-        lap = model // len(_COLORS)  # colors repeat: then shape and dash tell
+        color = COLORS[model % len(COLORS)]
+        lap = model // len(COLORS)  # colors repeat: then shape and dash tell
         place = text + lap if len(texts) > 1 and not s.published else model
         looks.append(
             Look(

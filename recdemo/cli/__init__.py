@@ -19,6 +19,7 @@ from recdemo.cli import (
     describe,
     embed,
     evaluate,
+    index_study,
     load,
     models,
     report,
@@ -47,6 +48,7 @@ app.command()(ui.ui)
 app.command()(web.web)
 app.command()(models.models)
 app.command()(load.load)
+app.command("index-study")(index_study.index_study)
 app.add_typer(collections.app, name="collections")
 app.add_typer(cache.app, name="cache")
 app.add_typer(dataset.dataset_app, name="dataset")

@@ -15,6 +15,7 @@ Notice: TypeAlias = Callable[[str], None]
 Quantization: TypeAlias = Literal["none", "scalar", "binary", "turbo"]
 
 DISTANCE = "euclid"
+STUDY = ".study-"  # in the name of a copy that an index study made for itself
 FORMAT = 1  # of collection.json; a store with a larger number was made by a newer recdemo
 
 
@@ -37,6 +38,11 @@ class CollectionInfo:
     recdemo: str = ""  # version that wrote it
     created: str = ""  # ISO 8601, UTC
     complete: bool = False  # written last
+
+    @property
+    def is_study(self) -> bool:
+        """Whether it is the copy of an index study, which nobody else is to use."""
+        return STUDY in self.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -106,7 +106,7 @@ def free(store: VectorStore, dataset: Dataset, texts: Texts) -> tuple[Choice, ..
     here = {
         f"{info.model}@{info.dimension}": Choice(f"{info.model}@{info.dimension}", AT_HAND)
         for info in store.collections()
-        if info.complete and info.dataset == dataset.name
+        if info.complete and not info.is_study and info.dataset == dataset.name
         and (info.texts_hash == texts.hash or info.model.startswith("baseline:"))
     }  # fmt: skip
     more: dict[str, Choice] = {}
