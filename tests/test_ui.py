@@ -25,7 +25,8 @@ async def settle(app, pilot, but=(), patience=20):
     end = time.monotonic() + patience
     while True:
         await pilot.pause()
-        if not any(w.is_running and w.group not in but for w in app.workers):
+        soon = app.main.is_mounted and app.main.sides.soon is not None
+        if not soon and not any(w.is_running and w.group not in but for w in app.workers):
             await pilot.pause()
             return
         assert time.monotonic() < end, [w.group for w in app.workers]

@@ -1,6 +1,8 @@
 """What fits on the screen, and that what does not fit is left out whole."""
 
 import threading
+import time
+from dataclasses import replace
 
 import pytest
 from textual.widgets import Input, Static
@@ -138,3 +140,54 @@ def test_numbers_beside_a_chart_are_round():
     drawn = draw(CURVES, (), 60, 24).plain.splitlines()
     numbers = [line.split("┤")[0].strip() for line in drawn if "┤" in line]
     assert numbers == ["0.20", "0.15", "0.10", "0.05", "0.00"]
+
+
+async def test_of_a_large_catalog_with_long_titles_the_first_hits_are_shown_and_the_rest_counted():
+    app = RecdemoApp(FakeServices([f"{i} the {'wide ' * 60}" for i in range(100_000)]).services())
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(app, pilot)
+        await pilot.press(*"the")
+        await settle(app, pilot)
+        hits = app.screen.query_one("#hits", Sheet)
+        assert hits.row_count == 200
+        assert all(cell.cell_len <= hits.size.width for cell in hits.get_row_at(0))
+        assert said(app, "#count") == "100,000 found"
+        assert said(app, "#more") == "and 99,800 more"
+
+
+async def test_models_are_not_asked_about_every_item_that_passes_by(monkeypatch):
+    monkeypatch.setattr("recdemo.ui.sides._HURRY", 60)
+    monkeypatch.setattr("recdemo.ui.sides._PAUSE", 1)
+    fake = FakeServices([f"Ox {i}" for i in range(50)])
+    app = RecdemoApp(fake.services())
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(app, pilot)
+        await pilot.press(*"ox", *["down"] * 20)
+        await settle(app, pilot)
+        about = [asked[2] for asked in fake.asked if asked[:2] == ("recommend", "a:one@8")]
+        assert len(about) <= 2
+        assert about[-1] == 20
+        assert said(app, "#item").startswith("Ox 20 ")
+
+
+async def test_keys_of_all_kinds_in_a_rush_while_answers_are_slow_end_at_what_was_asked_last():
+    fake = FakeServices([f"Ox {i}" for i in range(50)])
+    services = fake.services()
+
+    def slow(model, row, k):
+        time.sleep(0.002 * (50 - row))  # the earlier, the slower
+        return fake.recommend(model, row, k)
+
+    app = RecdemoApp(replace(services, recommend=slow))
+    rush = ["f4", "f6", "down", "enter", "f5", "escape", "tab", "down", "f1", "escape", "slash"]
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press(*"ox", *rush * 3, "f6", "down", "escape", "escape", "escape", "escape")
+        app.main.query_one("#search", Input).value = "ox 30"
+        await settle(app, pilot)
+        if app.main.sides.pane("right").covered:
+            await pilot.press("f4")
+            await settle(app, pilot)
+        assert app.screen is app.main
+        assert said(app, "#item").startswith("Ox 30 ")
+        assert titles(app, "left") == ["Ox 31", "Ox 32", "Ox 33"]
+        assert titles(app, "right") == ["Ox 32", "Ox 34", "Ox 36"]

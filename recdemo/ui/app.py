@@ -1,6 +1,7 @@
 """The app: style sheet, keys that work everywhere, and what is remembered between two starts."""
 
 import asyncio
+import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
@@ -15,6 +16,7 @@ from recdemo.ui.screens import MainScreen
 from recdemo.ui.services import Services
 
 _THREADS = 16  # questions at once, those that nobody waits for any more among them
+_TURN = 0.001  # seconds after which a thread that computes lets the screen go on
 
 
 class _Threads(ThreadPoolExecutor):
@@ -42,6 +44,7 @@ class RecdemoApp(App[None]):
 
     def on_mount(self) -> None:
         """Show the main screen."""
+        sys.setswitchinterval(_TURN)
         asyncio.get_running_loop().set_default_executor(_Threads(_THREADS, "recdemo"))
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.push_screen(self.main)

@@ -8,7 +8,9 @@ MORE = "…"
 
 def clean(text: str) -> str:
     """Return *text* on one line, without control characters and marks that turn the direction."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(text.split())
 
 
 def fit(text: str, width: int) -> str:

@@ -49,7 +49,7 @@ class HitList(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id="hit-list")
-        self._rows: list[int] = []
+        self.found = Found((), 0, True)  # what is shown
         self._at = 0  # the hit under the cursor; its table tells of it after a resize, too
 
     def compose(self) -> ComposeResult:
@@ -64,7 +64,7 @@ class HitList(Vertical):
 
     def show(self, found: Found, item_word: str) -> None:
         """Show what a query finds, the cursor at the first."""
-        self._rows, self._at = [line.row for line in found.lines], 0
+        self.found, self._at = found, 0
         self.table.fill(_heads(item_word), [_cells(line) for line in found.lines])
         left_out = found.total - len(found.lines)
         more = self.query_one("#more", Static)
@@ -81,9 +81,10 @@ class HitList(Vertical):
     @on(DataTable.RowHighlighted)
     def _highlighted(self, message: DataTable.RowHighlighted) -> None:
         message.stop()
-        if message.cursor_row != self._at and message.cursor_row < len(self._rows):
+        lines = self.found.lines
+        if message.cursor_row != self._at and message.cursor_row < len(lines):
             self._at = message.cursor_row
-            self.post_message(self.Moved(self._rows[self._at]))
+            self.post_message(self.Moved(lines[self._at].row))
 
 
 def _heads(item_word: str) -> list[Head]:

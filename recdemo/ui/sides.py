@@ -5,6 +5,7 @@ shown always belongs together, however fast keys come.
 """
 
 from functools import partial
+from time import monotonic
 
 from rich.text import Text
 from textual import on
@@ -12,6 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.reactive import reactive
+from textual.timer import Timer
 from textual.widgets import DataTable, Static
 
 from recdemo.ui.cells import clean
@@ -23,6 +25,10 @@ from recdemo.ui.services import Services
 SIDES = ("left", "right")
 SHOWN = "▸"
 _PATIENCE = 0.2  # seconds that the answer about an earlier item may stay beside a new one
+_FRAME = 0.02  # seconds in which the item is painted, before models are asked about it
+# Asking about each of many items that pass by, 100,000 in a store, would slow down the keys.
+_HURRY = 0.25  # seconds between two items of which the first is only passed by
+_PAUSE = 0.12  # seconds without another item after which that is over
 
 
 class SideTab(Static):
@@ -71,6 +77,8 @@ class Sides(Vertical):
         self._opinions = Opinions(self, services)
         self._row: int | None = None  # the item that is shown
         self._k = 0
+        self._looked = 0.0  # when somebody last wanted to see another item
+        self.soon: Timer | None = None  # after which models are asked about it
         self.one = False  # a person wants a single model, without a right side
 
     def compose(self) -> ComposeResult:
@@ -167,11 +175,19 @@ class Sides(Vertical):
     def look(self, row: int | None, k: int) -> None:
         """Show what there is to say about an item, *k* long."""
         self._row, self._k = row, k
+        now = monotonic()
+        hurried, self._looked = now - self._looked < _HURRY, now
+        if self.soon is not None:
+            self.soon.stop()
+        self.soon = self.set_timer(_PAUSE if hurried else _FRAME, self._ask_all)
+        if row is not None:
+            self.set_timer(_PATIENCE, partial(self._wait, row))
+
+    def _ask_all(self) -> None:
+        self.soon = None
         for side in SIDES:
             self._ask(side)
         self._ask_truth()
-        if row is not None:
-            self.set_timer(_PATIENCE, partial(self._wait, row))
 
     def _wait(self, row: int) -> None:
         if row == self._row:

@@ -3,6 +3,7 @@
 So the first screen stands before NumPy, SciPy and the store have been imported.
 """
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,14 @@ class _Late:
     def open(self) -> Facts:
         from recdemo.workbench.bench import Workbench
 
-        self._bench = Workbench(self._wanted)
+        # Looking for garbage among all items of a large catalog would stop the screen for 0.3 s,
+        # again and again, and find none: they stay as long as the program.
+        gc.disable()
+        try:
+            self._bench = Workbench(self._wanted)
+        finally:
+            gc.freeze()
+            gc.enable()
         return self._bench.facts()
 
     def more_choices(self) -> tuple[Choice, ...]:
