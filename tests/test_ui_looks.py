@@ -191,3 +191,17 @@ async def test_keys_of_all_kinds_in_a_rush_while_answers_are_slow_end_at_what_wa
         assert said(app, "#item").startswith("Ox 30 ")
         assert titles(app, "left") == ["Ox 31", "Ox 32", "Ox 33"]
         assert titles(app, "right") == ["Ox 32", "Ox 34", "Ox 36"]
+
+
+@pytest.mark.parametrize("keys", [("down",), ("up",), ("enter",), ("tab", "down", "enter")])
+async def test_keys_in_lists_where_nothing_is_are_harmless(keys):
+    app = RecdemoApp(FakeServices().services())
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(app, pilot)
+        await pilot.press(*"bee")
+        await settle(app, pilot)
+        app.screen.query_one(Input).value = "nothing like it"
+        await settle(app, pilot)
+        await pilot.press("slash", *keys)
+        await settle(app, pilot)
+        assert said(app, "#item").startswith("Bee")

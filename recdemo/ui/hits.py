@@ -82,7 +82,7 @@ class HitList(Vertical):
     def _highlighted(self, message: DataTable.RowHighlighted) -> None:
         message.stop()
         lines = self.found.lines
-        if message.cursor_row != self._at and message.cursor_row < len(lines):
+        if message.cursor_row != self._at and 0 <= message.cursor_row < len(lines):
             self._at = message.cursor_row
             self.post_message(self.Moved(lines[self._at].row))
 

@@ -170,7 +170,7 @@ class ResultsScreen(Screen[str | None]):
 
     @on(DataTable.RowSelected, "#results")
     def _take(self, message: DataTable.RowSelected) -> None:
-        if self._results is not None and message.cursor_row < len(self._order):
+        if self._results is not None and 0 <= message.cursor_row < len(self._order):
             self._stop()
             self.dismiss(self._results.models[self._order[message.cursor_row]])
 

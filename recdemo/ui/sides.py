@@ -250,7 +250,7 @@ class Sides(Vertical):
     def _selected(self, message: DataTable.RowSelected) -> None:
         message.stop()
         pane = next(p for p in self.query(ModelPane) if p.table is message.data_table)
-        if message.cursor_row < len(pane.rows):
+        if 0 <= message.cursor_row < len(pane.rows):
             self.post_message(self.Opened(pane.rows[message.cursor_row]))
 
     @on(SideTab.Clicked)
