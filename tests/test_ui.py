@@ -371,6 +371,10 @@ async def test_the_command_palette_and_the_help_have_every_action():
         assert isinstance(app.screen, Help)
         await pilot.press("escape")
         assert app.screen is app.main
+        await pilot.press("f5")
+        await settle(app, pilot)
+        known = {command.title for command in app.get_system_commands(app.screen)}
+        assert {"Evaluate", "Sort", "Reverse", "Back", "Help"} <= known
 
 
 async def test_results_are_sorted_by_any_column_and_enter_takes_the_model():

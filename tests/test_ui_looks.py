@@ -193,6 +193,23 @@ async def test_keys_of_all_kinds_in_a_rush_while_answers_are_slow_end_at_what_wa
         assert titles(app, "right") == ["Ox 32", "Ox 34", "Ox 36"]
 
 
+async def test_a_remembered_model_that_cannot_be_shown_gives_way_but_stays_remembered(tmp_path):
+    path = tmp_path / "ui.json"
+    path.write_text('{"left": "z:gone"}')
+    fake = FakeServices(state=path)
+    fake.faults["z:gone"] = "its server is away"
+    app = RecdemoApp(fake.services())
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press(*"bee")
+        await settle(app, pilot)
+        assert said(app, "#left .name") == "a:one@8"
+        assert titles(app, "left") == ["Cat", "Dog", "Eel"]
+        assert "its server is away" in [note.message for note in app._notifications]
+        await pilot.press("f6")
+        await settle(app, pilot)
+    assert '"left": "z:gone"' in path.read_text()
+
+
 @pytest.mark.parametrize("keys", [("down",), ("up",), ("enter",), ("tab", "down", "enter")])
 async def test_keys_in_lists_where_nothing_is_are_harmless(keys):
     app = RecdemoApp(FakeServices().services())

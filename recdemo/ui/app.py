@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from recdemo.ui.dialogs import Help
+from recdemo.ui.results_screen import ResultsScreen
 from recdemo.ui.screens import MainScreen
 from recdemo.ui.services import Services
 
@@ -58,10 +59,16 @@ class RecdemoApp(App[None]):
             self.push_screen(Help())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Add every action of the main screen to the command palette."""
+        """Add every action of the screen to the command palette."""
         for command in super().get_system_commands(screen):
             if command.title not in ("Keys", "Maximize", "Minimize"):
                 yield command
+        yield SystemCommand("Help", "what the keys do", self.action_help)
+        if isinstance(screen, ResultsScreen):
+            yield SystemCommand("Evaluate", "the offline suite", screen.action_evaluate)
+            yield SystemCommand("Sort", "by the next column", lambda: screen.action_sort(1))
+            yield SystemCommand("Reverse", "the order of the results", screen.action_reverse)
+            yield SystemCommand("Back", "stop the evaluation, or leave", screen.action_back)
         if screen is not self.main:
             return
         main = self.main
@@ -72,4 +79,3 @@ class RecdemoApp(App[None]):
         yield SystemCommand("Results", "of the latest evaluation", main.action_results)
         yield SystemCommand("How many", "recommendations are shown", main.action_more)
         yield SystemCommand("Back", "to the item before", main.action_back)
-        yield SystemCommand("Help", "what the keys do", self.action_help)

@@ -31,7 +31,8 @@ left, right   from list to list; Tab as well
 
 F2, F3        choose the left model, the right model
 F4            truth list instead of the right model, and back
-F5            results of the latest evaluation; F7 there runs one
+F5            results of the latest evaluation; there: F7 runs one, s sorts by the next
+              column, S turns the order around, Enter takes a model to the left side
 F6            how many are shown
 Ctrl+P        all commands, themes among them
 Ctrl+Q        quit

@@ -86,9 +86,13 @@ class MainScreen(Screen[None]):
             self.app.theme = self.state.theme
         self.query_one("#top", Static).update(f"recdemo   {clean(_top_line(facts))}")
         self.sides.name_items(facts.item_word)
-        self.sides.use("left", self.state.left or facts.left)
+        self.sides.begin("left", self.state.left or facts.left, facts.left)
         self.sides.one = self.state.one
-        self.sides.use("right", None if self.state.one else self.state.right or facts.right)
+        right = None if self.state.one else self.state.right or facts.right
+        if right is None:
+            self.sides.use("right", None)
+        else:
+            self.sides.begin("right", right, facts.right)
         self._search(self.query_one("#search", Input).value)
 
     # --- search and item ---
@@ -205,7 +209,7 @@ class MainScreen(Screen[None]):
 
     def _take(self, model: str | None) -> None:
         if model is not None:
-            self.sides.use("left", model)
+            self.sides.choose("left", model)
 
     def remember_theme(self, theme: str) -> None:
         """Keep the theme for the next time."""
@@ -216,8 +220,8 @@ class MainScreen(Screen[None]):
     @on(Sides.Changed)
     def _remember(self) -> None:
         kept = (self.state.left, self.state.right)
-        asked = (self.sides.pane(side).asked for side in SIDES)
-        left, right = (new or old for new, old in zip(asked, kept, strict=True))
+        chosen = (self.sides.chosen(side) for side in SIDES)
+        left, right = (new or old for new, old in zip(chosen, kept, strict=True))
         self.state = replace(self.state, left=left, right=right, one=self.sides.one)
         self._asking.remember(self.state)
 

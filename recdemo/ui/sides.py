@@ -80,6 +80,8 @@ class Sides(Vertical):
         self._looked = 0.0  # when somebody last wanted to see another item
         self.soon: Timer | None = None  # after which models are asked about it
         self.one = False  # a person wants a single model, without a right side
+        self._spare: dict[str, str] = {}  # side -> model for a remembered one that cannot be shown
+        self._standing_in: set[str] = set()  # sides that show it
 
     def compose(self) -> ComposeResult:
         """Lay out the tabs and the panes."""
@@ -116,6 +118,16 @@ class Sides(Vertical):
 
     # --- models ---
 
+    def begin(self, side: str, model: str, spare: str | None) -> None:
+        """Show the model of the last time, or the *spare* one where that cannot be shown."""
+        if spare not in (None, model):
+            self._spare[side] = spare
+        self.use(side, model)
+
+    def chosen(self, side: str) -> str | None:
+        """Return the model that a person wants on a side; None: the one of the last time."""
+        return None if side in self._standing_in else self.pane(side).asked
+
     def use(self, side: str, model: str | None, may_pay: bool = False) -> None:
         """Show a model on a side, building its collection first where it is missing."""
         if side == "right":
@@ -128,6 +140,12 @@ class Sides(Vertical):
         self.turn_to("left")
         self.post_message(self.Changed())
         self._draw()
+
+    def choose(self, side: str, model: str | None) -> None:
+        """Show what a person has chosen for a side; it has no spare one."""
+        self._spare.pop(side, None)
+        self._standing_in.discard(side)
+        self.use(side, model)
 
     @on(Opinions.Progressed)
     def _progressed(self, message: Opinions.Progressed) -> None:
@@ -142,8 +160,13 @@ class Sides(Vertical):
     @on(Opinions.Failed)
     def _failed(self, message: Opinions.Failed) -> None:
         wanted = message.row in (None, self._row)
-        if wanted and self.pane(message.side).fail(message.model, message.reason):
-            self.notify(clean(message.reason), severity="error", markup=False)
+        if not wanted or not self.pane(message.side).fail(message.model, message.reason):
+            return
+        self.notify(clean(message.reason), severity="error", markup=False)
+        spare = self._spare.pop(message.side, None)
+        if message.row is None and spare is not None:
+            self._standing_in.add(message.side)
+            self.use(message.side, spare)
 
     @on(Opinions.Costs)
     def _costs(self, message: Opinions.Costs) -> None:
@@ -168,7 +191,7 @@ class Sides(Vertical):
             if side == "right":
                 self.pane(side).uncover()
                 self.one = model == NO_MODEL
-            self.use(side, None if model == NO_MODEL else model)
+            self.choose(side, None if model == NO_MODEL else model)
 
     # --- recommendations ---
 
