@@ -122,14 +122,16 @@ class EdgeStore:
         askable = np.flatnonzero(place >= 0)
         ask = selecting.plan(stored, k, candidates)
         found = selecting.nothing(len(rows), k)
-        parts = list(selecting.cut(len(askable) if ask.limit else 0, info, ask.limit))
+        asking = edge_requests.asking(ask, search)
+        most = selecting.BATCH_FILTERED // max(1, ask.n_filtered)
+        parts = list(selecting.cut(len(askable) if ask.limit else 0, info, ask.limit, most))
         locks = self._locks(path)
         while parts:
             with _opened(path, locks) as shard:
                 until = time.monotonic() + HOLD
                 while parts and (time.monotonic() < until or not locks.someone_waits()):
                     part = askable[parts.pop(0)]
-                    answers = _ask(path, shard, vectors[place[part]], ask, search)
+                    answers = _ask(path, shard, vectors[place[part]], asking)
                     best = selecting.best_first(rows[part], *answers, k, search)
                     found.rows[part], found.distances[part] = best.rows, best.distances
         return found
@@ -143,13 +145,13 @@ class EdgeStore:
         selecting.check_question(info, rows, k, None)
         stored, vectors = open_points(path, info)
         place = selecting.positions(stored, rows, info.n_items)
-        ask = selecting.plan(stored, k, None)
+        asking = edge_requests.asking(selecting.plan(stored, k, None), search)
         took = np.zeros(len(rows))
         with _opened(path, self._locks(path)) as shard:
             for i in np.flatnonzero(place >= 0):
                 one = vectors[place[i : i + 1]]
                 started = time.perf_counter()
-                _ask(path, shard, one, ask, search)
+                _ask(path, shard, one, asking)
                 took[i] = time.perf_counter() - started
         return took
 
@@ -272,21 +274,23 @@ def _opened(path: Path, locks: Locks) -> Iterator[qdrant.EdgeShard]:
 
 
 def _ask(
-    path: Path, shard: qdrant.EdgeShard, vectors: FloatArray, ask: selecting.Ask, search: Search
+    path: Path, shard: qdrant.EdgeShard, vectors: FloatArray, asking: edge_requests.Asking
 ) -> tuple[NDArray[np.intp], IntArray, FloatArray]:
     """Return how many answers came for each vector, their rows and their distances."""
-    params, rows_filter = edge_requests.params(search), edge_requests.rows_filter(ask)
     asked: list[Any] = [memoryview(vector) for vector in vectors]  # as good as lists, and faster
     requests = [
         qdrant.QueryRequest(
-            ask.limit, query=qdrant.Query.Nearest(vector), filter=rows_filter, params=params
+            asking.limit,
+            query=qdrant.Query.Nearest(vector),
+            filter=asking.rows_filter,
+            params=asking.params,
         )
         for vector in asked
     ]
     with engine_errors(path, reading=True):
         answers = shard.query_batch(qdrant.QueryBatchRequest(requests))
     lengths = np.fromiter(map(len, answers), np.intp, len(answers))
-    if search.exact and (lengths != ask.limit).any():
+    if asking.exact and (lengths != asking.limit).any():
         raise files.damaged(path)
     rows = np.fromiter(map(attrgetter("id"), chain(*answers)), np.int32, lengths.sum())
     distances = np.fromiter(map(attrgetter("score"), chain(*answers)), np.float32, lengths.sum())

@@ -1,6 +1,7 @@
 """A layout, a search and a filter in the words of the embedded engine."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import qdrant_edge as qdrant
@@ -58,6 +59,21 @@ def params(search: Search) -> qdrant.SearchParams:
             rescore=search.rescore, oversampling=search.oversampling if search.rescore else None
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What is the same for all queries of a call; to make it anew for each batch takes long."""
+
+    limit: int
+    exact: bool
+    params: qdrant.SearchParams
+    rows_filter: qdrant.Filter | None
+
+
+def asking(ask: Ask, search: Search) -> Asking:
+    """Return a question in the words of the engine, without the vectors."""
+    return Asking(ask.limit, search.exact, params(search), rows_filter(ask))
 
 
 def rows_filter(ask: Ask) -> qdrant.Filter | None:

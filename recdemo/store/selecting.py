@@ -27,6 +27,7 @@ Positions: TypeAlias = NDArray[np.intp]
 BATCH = 128  # queries at a time; more are no faster
 BATCH_WORK = 10**9  # points x dimension x queries of a batch, about 0.1 s
 BATCH_ANSWERS = 100_000  # points found by a batch, each an object of its own
+BATCH_FILTERED = 4_000_000  # rows named by the filters of a batch in this process, 150 bytes each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +37,11 @@ class Ask:
     limit: int  # answers per query, 0 where nothing can be found
     only: frozenset[int] | None = None  # the rows that may be found
     without: frozenset[int] | None = None  # the rows that may not
+
+    @property
+    def n_filtered(self) -> int:
+        """How many rows the filter names, which every query has along."""
+        return len(self.only or self.without or ())
 
 
 def check_question(

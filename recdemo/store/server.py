@@ -124,7 +124,7 @@ class ServerStore:
         ask = selecting.plan(stored, k, candidates)
         found = selecting.nothing(len(rows), k)
         # every query has the filter along
-        most = REQUEST_BYTES // (_QUERY_BYTES + _ID_BYTES * len(ask.only or ask.without or ()))
+        most = REQUEST_BYTES // (_QUERY_BYTES + _ID_BYTES * ask.n_filtered)
         for part in selecting.cut(len(askable) if ask.limit else 0, info, ask.limit, most):
             own = rows[askable[part]]
             lengths, others, distances = self._ask(name, own, ask, search)
