@@ -169,3 +169,61 @@ def test_shards_without_a_server_are_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("recdemo: shards and replicas are for a Qdrant cluster; ")
     assert done.stderr.count("\n") == 1
+
+
+def two_nodes(one: QdrantServer, other: QdrantServer, notes: list[str]) -> ServerStore:
+    """Open a cluster by the addresses of two of its nodes, which hold the same."""
+    other.client = one.client
+    location = parse_location(f"{one.url},{other.url}")
+    return ServerStore(
+        connection.connect(location, on_wait=notes.append, sleep=lambda seconds: None)
+    )
+
+
+def test_when_the_node_that_is_asked_goes_away_the_next_is_asked() -> None:
+    notes: list[str] = []
+    with QdrantServer() as one, QdrantServer() as other:
+        with closing(two_nodes(one, other, notes)) as store:
+            store.build(LINE, POINTS)
+            assert other.requests == []
+            one.dead_after = 0
+            assert store.neighbors(LINE.name, ROWS, 1).rows.tolist() == NEAREST
+            one.dead_after, other.dead_after = None, 0  # it is back, and the other one goes
+            assert store.neighbors(LINE.name, ROWS, 1).rows.tolist() == NEAREST
+        assert [note.partition(" (")[0] for note in notes] == [
+            f"{one.url} does not answer",
+            f"{other.url} does not answer",
+        ]
+        assert notes[0].endswith(f"; asking {other.url}")
+
+
+def test_a_node_that_is_away_from_the_start_is_passed_over() -> None:
+    notes: list[str] = []
+    with QdrantServer() as one, QdrantServer() as other:
+        one.dead_after = 0
+        with closing(two_nodes(one, other, notes)) as store:
+            store.build(LINE, POINTS)
+            assert store.neighbors(LINE.name, ROWS, 1).rows.tolist() == NEAREST
+        assert len(notes) == 1
+
+
+def test_when_no_node_answers_there_is_one_line_after_all_waits() -> None:
+    notes: list[str] = []
+    with (
+        QdrantServer() as one,
+        QdrantServer() as other,
+        closing(two_nodes(one, other, notes)) as store,
+    ):
+        store.build(LINE, POINTS)
+        one.dead_after = other.dead_after = 0
+        with pytest.raises(StoreError, match="no longer answers"):
+            store.neighbors(LINE.name, ROWS, 1)
+
+
+def test_an_answer_is_an_answer_and_no_other_node_is_asked() -> None:
+    notes: list[str] = []
+    with QdrantServer() as one, QdrantServer() as other:
+        one.key = other.key = "secret"
+        with pytest.raises(StoreError, match="asks for a key"):
+            two_nodes(one, other, notes)
+        assert (len(notes), len(other.requests)) == (0, 0)

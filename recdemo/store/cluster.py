@@ -16,7 +16,7 @@ def check_nodes(connection: Connection, layout: Layout) -> None:
     if layout.shards is None and layout.replicas is None:
         return
     url = connection.location.url
-    told = connection.attempt(connection.client.cluster_status)
+    told = connection.attempt(lambda: connection.client.cluster_status())
     peers = getattr(told, "peers", None)  # a server that is no cluster has none
     if peers is None:
         raise StoreError(

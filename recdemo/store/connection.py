@@ -51,7 +51,8 @@ class Connection:
     """Asks a server, again where that may help, and turns its refusals into lines.
 
     Args:
-        client: is closed with the connection.
+        client: asks the first node; closed with the connection, as all are.
+        open_client: opens one that asks another node of *location*.
         has_key: whether *client* sends a key.
         on_wait: is told before a request is made again.
         sleep: waits that many seconds.
@@ -62,28 +63,40 @@ class Connection:
         client: QdrantClient,
         location: Location,
         *,
+        open_client: Callable[[Location], QdrantClient] | None = None,
         has_key: bool = False,
         on_wait: Notice = lambda message: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.client, self.location = client, location
+        self.client, self.location = client, location  # of the node that is asked at present
+        self._nodes = (location, *location.others) if open_client else (location,)
+        self._clients = {location: client}
+        self._open_client = open_client
         self.version = ""  # of the server, once it has answered
         self._gone = False  # no answer after all waits: asked only once from then on
         self._has_key, self._on_wait, self._sleep = has_key, on_wait, sleep
 
     def greet(self) -> None:
         """Refuse what is no Qdrant, is too old or too new, or does not take the key."""
-        told = self.attempt(self.client.info)
+        told = self.attempt(lambda: self.client.info())
         if told is None or "qdrant" not in told.title.lower():
             raise self._refusal(Fault(200, "", of_qdrant=False))
         _check_version(self.location, told.version)
-        self.attempt(self.client.get_collections)  # the version is told without a key, too
+        self.attempt(
+            lambda: self.client.get_collections()
+        )  # the version is told without a key, too
         self.version = told.version
 
     def attempt(self, ask: Callable[[], T], none_if: int | None = None) -> T | None:
-        """Ask; None is returned only where the server refuses with the status *none_if*."""
+        """Ask; None is returned only where the server refuses with the status *none_if*.
+
+        What is asked must take the client from the connection each time: when a node of a
+        cluster does not answer, the next one is asked.
+        """
         waits = iter(WAITS if self.version and not self._gone else ())
+        untried = len(self._nodes) - 1
         while True:
+            asked = self.location
             try:
                 return ask()
             except _RAISED as error:
@@ -92,12 +105,31 @@ class Connection:
                     raise
                 if none_if is not None and fault.status == none_if:
                     return None
-                wait = next(waits, None)
+                if fault.status is None and untried:
+                    untried -= 1
+                    self._ask_the_next(asked, fault)
+                    continue
+                wait, untried = next(waits, None), len(self._nodes) - 1
                 if wait is None or not fault.may_pass:
                     self._gone = fault.may_pass
                     raise self._refusal(fault) from error
             self._on_wait(f"{self.location.url}: {fault.text}; asking again in {wait:g} s")
             self._sleep(wait)
+
+    def close(self) -> None:
+        """Close the connections to all nodes."""
+        for client in self._clients.values():
+            client.close()
+
+    def _ask_the_next(self, asked: Location, fault: Fault) -> None:
+        """Have the node after *asked* be the one that is asked; another thread may have done so."""
+        if self.location is not asked or self._open_client is None:
+            return
+        location = self._nodes[(self._nodes.index(asked) + 1) % len(self._nodes)]
+        if location not in self._clients:
+            self._clients[location] = self._open_client(location)
+        self.client, self.location = self._clients[location], location
+        self._on_wait(f"{asked.url} does not answer ({fault.text}); asking {location.url}")
 
     def pause(self, seconds: float) -> None:
         """Wait before the server is asked about something that it is still at."""
@@ -120,20 +152,30 @@ def connect(
     secret = "" if key is None else key.get_secret_value().strip()
     if not (secret.isascii() and secret.isprintable()):
         raise StoreError("the key in RECDEMO_STORE_KEY holds characters that no key can have")
-    client = QdrantClient(
-        url=location.url,
-        # not as api_key: the client warns of http then, even on this machine
-        headers={"api-key": secret} if secret else None,
-        prefer_grpc=location.grpc,
-        grpc_port=grpc_port,
-        timeout=TIMEOUT,
-        check_compatibility=False,  # it would warn from another thread
+
+    def open_client(node: Location) -> QdrantClient:
+        return QdrantClient(
+            url=node.url,
+            # not as api_key: the client warns of http then, even on this machine
+            headers={"api-key": secret} if secret else None,
+            prefer_grpc=node.grpc,
+            grpc_port=grpc_port,
+            timeout=TIMEOUT,
+            check_compatibility=False,  # it would warn from another thread
+        )
+
+    connection = Connection(
+        open_client(location),
+        location,
+        open_client=open_client,
+        has_key=bool(secret),
+        on_wait=on_wait,
+        sleep=sleep,
     )
-    connection = Connection(client, location, has_key=bool(secret), on_wait=on_wait, sleep=sleep)
     try:
         connection.greet()
     except BaseException:
-        client.close()
+        connection.close()
         raise
     return connection
 

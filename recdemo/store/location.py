@@ -5,7 +5,7 @@ anything after a question mark, is refused before anybody sees it: keys have a v
 own. Asked by gRPC, it starts with ``grpc+``, so that a run tells how its store was asked.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from recdemo.errors import StoreError
@@ -17,10 +17,11 @@ _SCHEMES = ("http", "https")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The address of a Qdrant server."""
+    """The address of a Qdrant server, or of several nodes of a cluster."""
 
     url: str  # scheme, host, port and path; nothing secret
     grpc: bool = False
+    others: tuple["Location", ...] = ()  # nodes that are asked when this one does not answer
 
     @property
     def host(self) -> str:
@@ -34,7 +35,14 @@ def is_server(text: str) -> bool:
 
 
 def parse_location(text: str, grpc: bool = False) -> Location:
-    """Read ``http://host:6333``, or with https, a path, or ``grpc+`` before it."""
+    """Read ``http://host:6333``, or with https, a path, ``grpc+`` before it, or a comma list."""
+    first, *others = text.split(",")
+    location = _parse_one(first, grpc)
+    nodes = tuple(_parse_one(other, location.grpc) for other in others)
+    return replace(location, others=nodes)
+
+
+def _parse_one(text: str, grpc: bool) -> Location:
     plain = text.lower().startswith(GRPC)
     rest = text[len(GRPC) :] if plain else text
     try:

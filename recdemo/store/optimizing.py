@@ -16,18 +16,20 @@ def until_optimized(connection: Connection, name: str, layout: Layout) -> None:
     Its status is gone by. The number of indexed vectors is approximate, and stays 0 where a
     collection is too small for an index.
     """
-    client, url = connection.client, connection.location.url
+    url = connection.location.url
     wish = server_requests.optimizers(layout)
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        told = connection.attempt(lambda: client.get_collection(name))
+        told = connection.attempt(lambda: connection.client.get_collection(name))
         status = told.status.value if told else "red"
         if status == "green":
             return
         if status == "red":
             raise remote.damaged(name, url)
         if status == "grey":  # it goes on when it is told something; what it knows already will do
-            connection.attempt(lambda: client.update_collection(name, optimizers_config=wish))
+            connection.attempt(
+                lambda: connection.client.update_collection(name, optimizers_config=wish)
+            )
         connection.pause(POLL)
     raise StoreError(
         f"the Qdrant at {url} did not finish the index of {name} within {PATIENCE / 60:.0f} "

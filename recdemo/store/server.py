@@ -18,7 +18,7 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 
 from recdemo.errors import StoreError
 from recdemo.store import (
@@ -69,9 +69,16 @@ class ServerStore:
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._connection, self._client = connection, connection.client
-        self._attempt, self._url = connection.attempt, connection.location.url
+        self._connection, self._attempt = connection, connection.attempt
         self._rows: dict[str, IntArray] = {}  # fingerprint -> rows with a vector
+
+    @property
+    def _client(self) -> QdrantClient:
+        return self._connection.client  # of the node that is asked at present
+
+    @property
+    def _url(self) -> str:
+        return self._connection.location.url
 
     def build(
         self, info: CollectionInfo, batches: Iterable[Batch], *, layout: Layout = PLAIN
@@ -184,7 +191,7 @@ class ServerStore:
 
         Left out are those that nobody can tell about: damaged, or made by a newer recdemo.
         """
-        told = self._attempt(self._client.get_collections)
+        told = self._attempt(lambda: self._client.get_collections())
         names = sorted(each.name for each in told.collections) if told else []
         found = [self._look(name).info for name in names]
         return [info for info in found if info is not None]
@@ -202,7 +209,7 @@ class ServerStore:
 
     def close(self) -> None:
         """Close the connection."""
-        self._client.close()
+        self._connection.close()
 
     def _look(self, name: str) -> Found:
         if not _NAME.fullmatch(name):
@@ -229,22 +236,13 @@ class ServerStore:
 
     def _begin(self, info: CollectionInfo, builder: str, layout: Layout) -> bool:
         """Have an incomplete collection to write into; False where another was faster."""
-        vectors = models.VectorParams(size=info.dimension, distance=_EUCLID)
         started = replace(info, complete=False)
         found = self._look(info.name)
         if found.info is not None and found.info.fingerprint != info.fingerprint:
             self.delete(info.name)  # incomplete, and of other vectors
         self._attempt(
-            lambda: self._client.create_collection(
-                info.name,
-                vectors_config=vectors,
-                hnsw_config=server_requests.hnsw(layout),
-                optimizers_config=server_requests.optimizers(layout),
-                quantization_config=server_requests.quantization(layout),
-                shard_number=layout.shards,
-                replication_factor=layout.replicas,
-                write_consistency_factor=layout.replicas,  # loaded is what every replica has
-                metadata=remote.metadata(started, builder),
+            lambda: server_requests.create(
+                self._client, started, layout, remote.metadata(started, builder)
             ),
             none_if=409,  # there already: left incomplete, or begun by another this moment
         )

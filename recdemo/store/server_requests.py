@@ -1,10 +1,10 @@
 """A layout, a search and a filter in the words of the client of a Qdrant server."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 
-from recdemo.store import IntArray, Layout, Search
+from recdemo.store import CollectionInfo, IntArray, Layout, Search
 from recdemo.store.selecting import Ask
 
 SMALLEST = 10  # KB of vectors that get an index; the least that a server takes
@@ -28,8 +28,24 @@ def optimizers(layout: Layout) -> models.OptimizersConfigDiff:
     )
 
 
-def hnsw(layout: Layout) -> models.HnswConfigDiff | None:
-    """Return the HNSW graph of a layout; without links no graph is built."""
+def create(
+    client: QdrantClient, info: CollectionInfo, layout: Layout, metadata: dict[str, Any]
+) -> None:
+    """Create a collection as a layout has it."""
+    client.create_collection(
+        info.name,
+        vectors_config=models.VectorParams(size=info.dimension, distance=models.Distance.EUCLID),
+        hnsw_config=_hnsw(layout),
+        optimizers_config=optimizers(layout),
+        quantization_config=_quantization(layout),
+        shard_number=layout.shards,
+        replication_factor=layout.replicas,
+        write_consistency_factor=layout.replicas,  # loaded is what every replica has
+        metadata=metadata,
+    )
+
+
+def _hnsw(layout: Layout) -> models.HnswConfigDiff | None:
     if not layout.is_optimized:
         return None
     return models.HnswConfigDiff(
@@ -37,8 +53,7 @@ def hnsw(layout: Layout) -> models.HnswConfigDiff | None:
     )
 
 
-def quantization(layout: Layout) -> Quantized | None:
-    """Return the quantization of a layout; the copy stays in memory."""
+def _quantization(layout: Layout) -> Quantized | None:
     if layout.quantization == "scalar":
         return models.ScalarQuantization(
             scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, memory=_PINNED)

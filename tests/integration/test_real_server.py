@@ -12,8 +12,9 @@ from recdemo.errors import StoreError
 from recdemo.plans import Request, carry_out
 from recdemo.runs import differences
 from recdemo.store import Batch, Candidates, CollectionInfo, FloatArray, Layout
-from recdemo.store.connection import QDRANT_IMAGE
+from recdemo.store.connection import QDRANT_IMAGE, connect
 from recdemo.store.edge import EdgeStore
+from recdemo.store.location import parse_location
 from recdemo.store.server import ServerStore
 from tests.servers import RealServer, cluster, running
 from tests.stores import LINE, NEAREST, POINTS, ROWS, batch, collection
@@ -186,6 +187,11 @@ def test_a_cluster_reads_on_with_a_node_down_where_each_part_stands_twice(
                 _until_all_parts_are_back(store, info.name)
         with pytest.raises(StoreError, match="has 3 nodes; give --replicas 3 or fewer"):
             store.build(LINE, POINTS, layout=Layout(replicas=4))
+        named = parse_location(",".join(node.url for node in nodes))
+        with closing(ServerStore(connect(named))) as all_nodes:
+            nodes[0].container.get_wrapped_container().stop()  # the one that is asked
+            found = all_nodes.neighbors(info.name, queries, 100)
+            assert (found.rows == right.rows).all()
 
 
 def _until_all_parts_are_back(store: ServerStore, name: str) -> None:
