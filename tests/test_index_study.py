@@ -1,6 +1,7 @@
 """Index studies: what is measured, what is refused, and what is left behind, which is nothing."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -316,3 +317,17 @@ def test_wrong_input_is_one_line(
     assert was == code
     assert line in said
     assert out == ""
+
+
+def test_the_table_of_the_readme_is_that_of_the_formula() -> None:
+    page = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    lines = re.findall(r"^\| ([\d,]+) x (\d+) \| (.+) \|$", page, re.M)
+    assert len(lines) == 9
+    for items, dimension, cells in lines:
+        n = int(items.replace(",", ""))
+        for quantization, cell in zip(
+            ("none", "scalar", "turbo", "binary"), cells.split(" | "), strict=True
+        ):
+            layout = Layout(m=16, quantization=quantization)  # type: ignore[arg-type]
+            wanted = 1.5 * n * memory_per_item(layout, int(dimension), n) / 2**30
+            assert float(cell) == pytest.approx(wanted, abs=0.051 if wanted < 9.95 else 0.51)
