@@ -19,7 +19,7 @@ from recdemo.workbench.wanted import Wanted
 from tests.test_ui import settle
 
 FOLDER = Path(__file__).parent.parent / "data" / "pictures"
-_SIZE = (120, 34)
+_SIZE = (140, 34)
 
 
 async def _draw() -> None:

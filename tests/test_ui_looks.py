@@ -210,6 +210,20 @@ async def test_a_remembered_model_that_cannot_be_shown_gives_way_but_stays_remem
     assert '"left": "z:gone"' in path.read_text()
 
 
+async def test_the_side_with_the_focus_is_marked():
+    app = RecdemoApp(FakeServices().services())
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(app, pilot)
+        await pilot.press(*"bee", "enter")
+        await settle(app, pilot)
+        left, right = (app.screen.query_one(f"#{side} .name") for side in ("left", "right"))
+        assert left.styles.background != right.styles.background
+        marked = left.styles.background
+        await pilot.press("right")
+        await settle(app, pilot)
+        assert right.styles.background == marked != left.styles.background
+
+
 @pytest.mark.parametrize("keys", [("down",), ("up",), ("enter",), ("tab", "down", "enter")])
 async def test_keys_in_lists_where_nothing_is_are_harmless(keys):
     app = RecdemoApp(FakeServices().services())

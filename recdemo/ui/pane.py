@@ -100,6 +100,14 @@ class ModelPane(Vertical):
         yield ProgressBar(show_eta=False)
         yield Sheet(id=f"{self.side}-table")
 
+    def on_descendant_focus(self) -> None:
+        """Show where the focus is."""
+        self.add_class("-focused")
+
+    def on_descendant_blur(self) -> None:
+        """Show that it is elsewhere."""
+        self.remove_class("-focused")
+
     @property
     def table(self) -> Sheet:
         """The table of the pane."""
