@@ -42,7 +42,7 @@ def dataset_of(run: Run) -> Dataset:
     """Open the data set of a run; one that is not what was evaluated is a `DatasetError`."""
     request = from_settings({"dataset": run.dataset.name, **run.settings})
     dataset = open_dataset(request.dataset, request.read)
-    found = (len(dataset), int((dataset.counts > 0).sum()), dataset.n_interactions)
+    found = (len(dataset), dataset.n_rated, dataset.n_interactions)
     expected = (run.dataset.items, run.dataset.rated, run.dataset.interactions)
     if found != expected:
         raise DatasetError(
@@ -67,7 +67,7 @@ def read_lists(
     """
     if field.entrants[0].row.protocol != "overlap":
         return {}, ["Lists are not compared: this protocol asks about users, not items."]
-    candidates = Candidates(dataset.counts > 0)
+    candidates = Candidates(dataset.rated)
     lists: dict[int, IntArray] = {}
     notes = []
     for i, entrant in enumerate(field.entrants):

@@ -78,7 +78,7 @@ def known_items(dataset: Dataset, n: int = N_ITEMS) -> list[int]:
     """Return the item with the most users in each of *n* equal stretches of the catalog."""
     stretches = np.array_split(np.arange(len(dataset)), n)
     best = [int(part[dataset.counts[part].argmax()]) for part in stretches if len(part)]
-    return [row for row in best if dataset.counts[row] > 0]
+    return [row for row in best if dataset.rated[row]]
 
 
 def best_rows(run: Run) -> list[Row]:

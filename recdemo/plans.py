@@ -114,6 +114,8 @@ def carry_out(
     for note in (*data.notes, *(note for text in texts for note in text.notes)):
         on_notice(note)
     check_by(data, request.by)
+    if request.user_bootstrap:
+        data.interactions()  # they may not be at hand, which is better told before the work
     judge = _judge(request, data, watcher, on_notice)
     plan = benchmark.Plan(
         models=suite.models_for(data),
@@ -173,6 +175,9 @@ def _judge(
     overlaps, ks = _overlaps(request.truths), usable_ks(request.ks, data)
     on_truth = _step(watcher, "truth")
     truths = tuple(find_truth(data, name, max(ks), on_truth) for name in overlaps)
+    for truth in truths:
+        if truth.source:
+            on_notice(f"the {truth.overlap} lists of {data.name} were imported: {truth.source}")
     if not all(len(truth.queries) for truth in truths):
         raise DatasetError(
             f"no user of {data.name} touched two rated items, so no item has a truth list; check "

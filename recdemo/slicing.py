@@ -23,6 +23,10 @@ Labels = Sequence[tuple[str, NDArray[np.bool_]]]  # name of a slice, (n_items,) 
 def check_by(dataset: Dataset, by: Sequence[str]) -> None:
     """Refuse what the catalog cannot be sliced by."""
     for name in by:
+        if name == POPULARITY and not dataset.n_interactions:
+            raise DatasetError(
+                f"cannot slice {dataset.name} by popularity: it has no interactions to count"
+            )
         field = "year" if name == DECADE else name
         if name != POPULARITY and field not in dataset.catalog.fields:
             known = ", ".join((POPULARITY, DECADE, *dataset.catalog.fields))

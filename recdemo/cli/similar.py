@@ -97,6 +97,6 @@ def _truth(dataset: "Dataset", row: int) -> "Truth | None":
     """Return the truth the marks come from: lists at K = 100, or as long as the data allow."""
     from recdemo.truth.files import SHORTEST, find_truth
 
-    if not dataset.counts[row] or dataset.n_rated < 2:
+    if not dataset.rated[row] or dataset.n_rated < 2:
         return None
     return find_truth(dataset, "jaccard", min(SHORTEST, dataset.n_rated - 1))

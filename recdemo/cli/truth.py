@@ -1,4 +1,4 @@
-"""``recdemo truth``: build and show the truth lists."""
+"""``recdemo truth``: build, import and show the truth lists."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recdemo.dataset.options import ReadOptions
     from recdemo.truth import Truth
 
-app = typer.Typer(no_args_is_help=True, help="Build and show the truth lists.")
+app = typer.Typer(no_args_is_help=True, help="Build, import and show the truth lists.")
 
 
 @app.command()
@@ -36,25 +36,88 @@ def build(
     """Build the truth lists from raw interactions, and with --ceiling what they allow at best."""
     from recdemo.truth import build_truth, check_k
     from recdemo.truth.ceiling import build_ceiling, save_ceiling
-    from recdemo.truth.files import ceiling_path, save_counts, save_truth, truth_path
+    from recdemo.truth.files import (
+        ceiling_path,
+        forget_imported,
+        kept_length,
+        save_counts,
+        save_truth,
+        truth_path,
+    )
 
     data = open_items(dataset, read)
     data.require_interactions()
     check_k(k, data.n_rated)
     interactions = data.interactions()
+    length = kept_length(k, data.n_rated) if output is None else k
     with progress() as shown:
-        lists = build_truth(interactions, truth, k, bar(shown, "truth"))
-        path = truth_path(data, interactions, truth, k) if output is None else output / "truth.npz"
+        lists = build_truth(interactions, truth, length, bar(shown, "truth"))
+        path = truth_path(data, interactions, truth, length)
+        path = path if output is None else output / "truth.npz"
         save_truth(lists, data.catalog.item_ids, path)
         notice(f"truth lists of {len(lists.queries):,} items: {path}")
         if output is not None:
             save_counts(data, output / "interaction_counts.csv")
+        elif forget_imported(data, truth):
+            notice(f"they take the place of the imported {truth} lists, which are gone")
         if ceiling:
             found = build_ceiling(interactions, truth, k, on_progress=bar(shown, "ceiling"))
             path = ceiling_path(data, interactions, truth, k)
             path = path if output is None else output / "ceiling.json"
             save_ceiling(found, path)
             notice(f"ceiling: {path}")
+
+
+@app.command("import")
+@reads_items
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Parquet or CSV (.gz too) with item_id, neighbor_id and overlap, in any order.",
+        ),
+    ],
+    dataset: DatasetOption = "ml-1m",
+    truth: Annotated[Overlap, typer.Option(help="What overlap the numbers are.")] = Overlap.JACCARD,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            min=1,
+            help="Length of a full list; as long as the longest, up to 100, if left out.",
+        ),
+    ] = None,
+    *,
+    read: "ReadOptions",
+) -> None:
+    """Take truth lists computed elsewhere; they serve until others are imported or built."""
+    from recdemo.truth.files import imported_path, save_truth
+    from recdemo.truth.importing import import_lists
+
+    data = open_items(dataset, read)
+    found = import_lists(file, data, truth, k)
+    path = imported_path(data, truth)
+    again = path.exists()
+    save_truth(found.truth, data.catalog.item_ids, path)
+    notice(
+        f"{truth} lists of {len(found.truth.queries):,} items, up to {found.truth.k:,} neighbors "
+        f"each: {path}"
+    )
+    for note in found.notes:
+        notice(note)
+    if again:
+        notice("they replace the ones imported before")
+    elif data.n_interactions:
+        notice(
+            f"they are used for {data.name} in place of built ones, until 'recdemo truth build' makes "
+            "others or that file is deleted"
+        )
+    else:
+        notice(
+            f"{data.name} has no interactions, so the {found.truth.n_rated:,} items that stand in "
+            "the lists count as its rated items"
+        )
 
 
 @app.command()
@@ -87,7 +150,10 @@ def _list(data: "Dataset", truth: "Truth", row: int) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(f"Largest {truth.overlap} overlap of users with {_name(data, row)}"))
+    table = Table(
+        title=Text(f"Largest {truth.overlap} overlap of users with {_name(data, row)}"),
+        caption=Text(f"imported: {truth.source}") if truth.source else None,
+    )
     known = [field for field in ("year", "genres") if field in data.catalog.fields]
     heads = [{"year": "Year", "genres": "Genre"}[field] for field in known]
     for column in ("#", data.item_word, *heads, truth.overlap.capitalize(), "Users"):
@@ -108,11 +174,14 @@ def _name(data: "Dataset", row: int) -> str:
 
 def _summary(data: "Dataset", truth: "Truth") -> "Table":
     from rich.table import Table
+    from rich.text import Text
 
     from recdemo.truth.files import find_ceiling
 
     lengths = (truth.neighbors[truth.rated] >= 0).sum(axis=1)
     table = Table(title=f"Truth of {data.name}: {truth.overlap}", show_header=False)
+    if truth.source:
+        table.add_row("imported", Text(truth.source))
     table.add_row("items with a list (queries)", f"{len(truth.queries):,}")
     table.add_row("rated items (candidates)", f"{truth.n_rated:,}")
     table.add_row("length of a full list", f"{truth.k:,}")

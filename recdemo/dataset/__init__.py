@@ -9,6 +9,9 @@ from recdemo.dataset.catalog import Catalog
 from recdemo.dataset.options import DEFAULT_OPTIONS, ReadOptions
 
 if TYPE_CHECKING:  # NumPy and SciPy take long to import, and a first screen needs neither
+    import numpy as np
+    from numpy.typing import NDArray
+
     from recdemo.dataset.interactions import IntArray, Interactions
 
 DEFAULT = "ml-1m"
@@ -29,6 +32,7 @@ class Dataset:
     interactions: "Callable[[], Interactions]"  # reads them when they are first needed
     truth_file: Path | None = None  # bundled truth lists: Jaccard, up to K = 100
     ceiling_file: Path | None = None  # the ceiling that belongs to them
+    listed: "NDArray[np.bool_] | None" = None  # rated items as imported truth lists have them
     options: ReadOptions = DEFAULT_OPTIONS  # as it was read
     terms: str = ""  # under which it may be used, and what to cite; "" for an own data set
     notes: tuple[str, ...] = ()  # what was left out of it, in sentences
@@ -44,9 +48,14 @@ class Dataset:
         return "Movie" if self.terms else "Item"  # only MovieLens comes with terms
 
     @property
+    def rated(self) -> "NDArray[np.bool_]":
+        """Which items have an interaction, ``(n_items,)``."""
+        return self.counts > 0 if self.listed is None else self.listed
+
+    @property
     def n_rated(self) -> int:
         """The number of items with an interaction."""
-        return int((self.counts > 0).sum())
+        return int(self.rated.sum())
 
     def require_interactions(self) -> None:
         """Raise the error that says how to get interactions, where no item has any."""

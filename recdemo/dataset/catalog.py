@@ -1,5 +1,6 @@
 """The items of a data set and their fields."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -51,6 +52,11 @@ class Catalog:
         """Return ``Title (year)``, the way an item is named in a sentence."""
         year = self.text(row, "year")
         return f"{self.title(row)} ({year})" if year else self.title(row)
+
+
+def ids_hash(item_ids: tuple[str, ...]) -> str:
+    """Return a hash of the ids of a catalog, in row order."""
+    return hashlib.sha256("\0".join(item_ids).encode()).hexdigest()
 
 
 def as_text(value: Value) -> str:

@@ -9,6 +9,7 @@ from recdemo.dataset import Dataset
 from recdemo.dataset.catalog import Catalog
 from recdemo.dataset.entries import Columns
 from recdemo.dataset.faults import OnFault, stop
+from recdemo.dataset.imports import listed_items
 from recdemo.dataset.interactions import Interactions
 from recdemo.dataset.options import Filters, ReadOptions
 from recdemo.dataset.reading import Reading, read_interactions
@@ -55,11 +56,15 @@ def _without_interactions(source: Source, catalog: Catalog, options: ReadOptions
     def interactions() -> Interactions:
         raise DatasetError(
             f"{source.place} says nothing of who touched what, so there is no truth to measure "
-            "against; add interactions.csv, .jsonl or .parquet with user_id and item_id"
+            "against; add interactions.csv, .jsonl or .parquet with user_id and item_id, or lists "
+            "computed elsewhere with 'recdemo truth import'"
         )
 
     nobody = np.zeros(len(catalog), np.int32)
-    return Dataset(catalog, nobody, 0, 0, interactions, options=options, terms=source.terms)
+    return Dataset(
+        catalog, nobody, 0, 0, interactions, None, None, listed_items(catalog), options,
+        source.terms,
+    )  # fmt: skip
 
 
 def _why_empty(reading: Reading, filters: Filters) -> str:

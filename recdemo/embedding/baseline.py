@@ -69,6 +69,8 @@ def _random(name: ModelName, dataset: Dataset) -> _Computed:
 
 
 def _popularity(name: ModelName, dataset: Dataset) -> _Computed:
+    if not dataset.n_interactions:
+        raise EmbeddingError(f"{name} needs interactions, and {dataset.name} has none")
     counts = np.maximum(dataset.counts, 1)
     vectors = np.log(counts).astype(np.float32)[:, None]
     revision = hashlib.sha256(counts.tobytes()).hexdigest()[:16]

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -32,7 +32,8 @@ class Truth:
     neighbors: IntArray  # (n_items, k) rows, best first, padded with -1
     overlaps: NDArray[np.float32]  # (n_items, k) padded with 0
     rated: NDArray[np.bool_]  # (n_items,) items with an interaction: the candidates
-    n_users: int
+    n_users: int  # 0: not known, as of lists computed elsewhere
+    source: str = ""  # where imported lists come from; "": built from interactions
 
     @property
     def k(self) -> int:
@@ -55,9 +56,7 @@ class Truth:
 
     def cut(self, k: int) -> "Truth":
         """Return the same truth with lists of at most *k*."""
-        return Truth(
-            self.overlap, self.neighbors[:, :k], self.overlaps[:, :k], self.rated, self.n_users
-        )
+        return replace(self, neighbors=self.neighbors[:, :k], overlaps=self.overlaps[:, :k])
 
 
 def build_truth(

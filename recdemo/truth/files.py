@@ -1,14 +1,18 @@
 """Truth lists on disk: the bundled ones, and those computed once and kept."""
 
+import glob
 import hashlib
 import os
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from recdemo.dataset import Dataset
+from recdemo.dataset.catalog import ids_hash
+from recdemo.dataset.imports import import_path
 from recdemo.dataset.interactions import Interactions
 from recdemo.errors import DatasetError, StoreError
 from recdemo.settings import settings
@@ -17,15 +21,18 @@ from recdemo.truth.ceiling import Ceiling, load_ceiling
 
 SHORTEST = 100  # kept lists are at least this long, so that a smaller K finds them too
 BUNDLED_K = 100
+ENDING = ".npz"
 
 
 def find_truth(
     dataset: Dataset, overlap: str, k: int, on_progress: Progress = no_progress
 ) -> Truth:
-    """Return truth lists of at least *k*: the bundled, the kept, or newly built and kept."""
+    """Return truth lists of at least *k*: imported, bundled, kept, or newly built and kept."""
+    imported = find_imported(dataset, overlap)
+    if imported is not None:
+        return _long_enough(imported, dataset, k)
     dataset.require_interactions()
-    n_rated = dataset.n_rated
-    check_k(k, n_rated)
+    check_k(k, dataset.n_rated)
     if dataset.truth_file is not None and overlap == "jaccard" and k <= BUNDLED_K:
         return load_truth(dataset.truth_file, dataset.catalog.item_ids)
     try:
@@ -37,39 +44,83 @@ def find_truth(
             f"the bundled truth of {dataset.name} serves jaccard up to K = {BUNDLED_K}, "
             f"not {overlap} at {k}; {error}"
         ) from error
-    length = min(max(k, SHORTEST), n_rated - 1)
-    path = truth_path(dataset, interactions, overlap, length)
-    kept = _kept_truth(path, dataset.catalog.item_ids)
+    length = kept_length(k, dataset.n_rated)
+    kept = _kept_truth(dataset, interactions, overlap, length)
     if kept is not None:
-        return kept
+        return kept.cut(length)
     truth = build_truth(interactions, overlap, length, on_progress)
-    save_truth(truth, dataset.catalog.item_ids, path)
+    save_truth(truth, dataset.catalog.item_ids, truth_path(dataset, interactions, overlap, length))
     return truth
 
 
-def _kept_truth(path: Path, item_ids: tuple[str, ...]) -> Truth | None:
-    """Return kept lists; None where there are none, or a file that a full disk cut short, say."""
-    try:
-        return load_truth(path, item_ids) if path.exists() else None
-    except DatasetError:
-        return None
+def kept_length(k: int, n_rated: int) -> int:
+    """Return the length of the lists that are kept to serve *k*."""
+    return min(max(k, SHORTEST), n_rated - 1)
+
+
+def find_imported(dataset: Dataset, overlap: str) -> Truth | None:
+    """Return the lists that were imported for a data set as it is read, None without."""
+    path = imported_path(dataset, overlap)
+    return load_truth(path, dataset.catalog.item_ids) if path.exists() else None
+
+
+def forget_imported(dataset: Dataset, overlap: str) -> bool:
+    """Delete imported lists, and tell whether there were any."""
+    path = imported_path(dataset, overlap)
+    there = path.exists()
+    path.unlink(missing_ok=True)
+    return there
+
+
+def imported_path(dataset: Dataset, overlap: str) -> Path:
+    """Return where imported lists of a data set are kept."""
+    return import_path(dataset.catalog, dataset.counts, dataset.n_users, overlap)
+
+
+def _long_enough(truth: Truth, dataset: Dataset, k: int) -> Truth:
+    check_k(k, truth.n_rated)
+    if k > truth.k:
+        raise DatasetError(
+            f"the imported {truth.overlap} lists of {dataset.name} serve K up to {truth.k}, not "
+            f"{k}; choose a smaller --k, import longer lists, or go back to built ones with "
+            "'recdemo truth build'"
+        )
+    return truth.cut(kept_length(k, truth.n_rated))
+
+
+def _kept_truth(dataset: Dataset, interactions: Interactions, overlap: str, k: int) -> Truth | None:
+    """Return kept lists of at least *k*, the shortest of them, passing over damaged files.
+
+    A full disk may have cut a file short, say; it is built anew.
+    """
+    path = truth_path(dataset, interactions, overlap, k)
+    stem = path.name.removesuffix(f"{k}{ENDING}")
+    found = {}
+    for kept in path.parent.glob(f"{glob.escape(stem)}*{ENDING}"):
+        length = kept.name.removeprefix(stem).removesuffix(ENDING)
+        if length.isdecimal() and int(length) >= k:
+            found[int(length)] = kept
+    for _, kept in sorted(found.items()):
+        with suppress(DatasetError):
+            return load_truth(kept, dataset.catalog.item_ids)
+    return None
 
 
 def truth_path(dataset: Dataset, interactions: Interactions, overlap: str, k: int) -> Path:
     """Return where truth lists are kept, by all that they depend on."""
-    return _kept(dataset, interactions, f"{overlap} {k}", ".npz")
+    return _kept(dataset, interactions, f"-{overlap}-{k}{ENDING}")
 
 
 def ceiling_path(dataset: Dataset, interactions: Interactions, overlap: str, k: int) -> Path:
     """Return where a ceiling is kept, by all that it depends on."""
-    return _kept(dataset, interactions, f"ceiling {overlap} {k}", ".ceiling.json")
+    return _kept(dataset, interactions, f"-{overlap}-{k}.ceiling.json")
 
 
-def _kept(dataset: Dataset, interactions: Interactions, what: str, ending: str) -> Path:
-    digest = hashlib.sha256(f"{what} {ids_hash(dataset.catalog.item_ids)}".encode())
-    order = np.lexsort((interactions.rows, interactions.users))
-    digest.update(interactions.users[order].tobytes())
-    digest.update(interactions.rows[order].tobytes())
+def _kept(dataset: Dataset, interactions: Interactions, ending: str) -> Path:
+    digest = hashlib.sha256(ids_hash(dataset.catalog.item_ids).encode())
+    matrix = interactions.matrix()  # its rows ascend, whatever the order of the file
+    digest.update(matrix.indptr.tobytes())
+    digest.update(matrix.indices.tobytes())
     return settings().truths / f"{dataset.name}-{digest.hexdigest()[:16]}{ending}"
 
 
@@ -101,6 +152,7 @@ def save_truth(truth: Truth, item_ids: tuple[str, ...], path: Path) -> None:
             n_users=np.array(truth.n_users),
             n_items=np.array(len(truth.rated)),
             catalog=np.array(ids_hash(item_ids)),
+            source=np.array(truth.source),
         )
         partial.replace(path)
     except OSError as error:
@@ -126,7 +178,9 @@ def load_truth(path: Path, item_ids: tuple[str, ...]) -> Truth:
             arrays["overlaps"],
             True,
         )
-        return Truth(str(arrays["overlap"]), neighbors, overlaps, rated, int(arrays["n_users"]))
+        source = str(arrays["source"]) if "source" in arrays else ""  # the bundled ones lack it
+        n_users = int(arrays["n_users"])
+        return Truth(str(arrays["overlap"]), neighbors, overlaps, rated, n_users, source)
     except (OSError, KeyError, ValueError, IndexError, EOFError) as error:
         raise _damaged(path, error) from error
     except (zipfile.BadZipFile, zlib.error) as error:
@@ -137,11 +191,6 @@ def _damaged(path: Path, error: Exception) -> DatasetError:
     return DatasetError(
         f"cannot read the truth lists in {path}: {type(error).__name__}; get the file once more"
     )
-
-
-def ids_hash(item_ids: tuple[str, ...]) -> str:
-    """Return a hash of the ids of a catalog, in row order."""
-    return hashlib.sha256("\0".join(item_ids).encode()).hexdigest()
 
 
 def _make_folder(folder: Path) -> None:

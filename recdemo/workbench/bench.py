@@ -134,7 +134,7 @@ class Workbench:
 
     def _find_truth(self, row: int) -> Truth | None:
         dataset = self._dataset
-        if not dataset.counts[row] or dataset.n_rated < 2:
+        if not dataset.rated[row] or dataset.n_rated < 2:
             return None
         with self._truth_lock:  # both sides ask at once, and it may have to be built
             if self._truth is None:
