@@ -110,8 +110,8 @@ def import_(
         notice("they replace the ones imported before")
     elif data.n_interactions:
         notice(
-            f"they are used for {data.name} in place of built ones, until 'recdemo truth build' makes "
-            "others or that file is deleted"
+            f"they are used for {data.name} in place of built ones, until 'recdemo truth build' "
+            "makes others or that file is deleted"
         )
     else:
         notice(
