@@ -1,22 +1,12 @@
 """The terminal UI with the real embedded store, in a real terminal, and over a real socket."""
 
-import asyncio
-import os
 import shutil
-import signal
-import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-import aiohttp
 import pytest
 from textual.widgets import Input
 
-from recdemo.cli.web import is_loopback, ui_command
+from recdemo.cli.web import ui_command
 from recdemo.dataset.options import ReadOptions
 from recdemo.errors import EmbeddingError, RecdemoError
 from recdemo.ui.app import RecdemoApp
@@ -26,6 +16,7 @@ from recdemo.workbench.bench import Workbench
 from recdemo.workbench.services import open_services
 from recdemo.workbench.wanted import Wanted
 from tests.test_ui import WIDE, lines, said, settle, titles
+from tests.websites import until
 
 ITEMS = """item_id,title,year,genres
 a,[/] Ant,1990,Fur|Six
@@ -143,78 +134,3 @@ def test_in_a_real_terminal_keys_give_recommendations_and_ctrl_q_ends_it(home, s
         screen("ended with 0")
     finally:
         tmux("kill-server")
-
-
-def until(look: Callable[[], str], fits: Callable[[str], bool]) -> str:
-    """Look until what is seen fits."""
-    end = time.monotonic() + 60
-    while True:
-        seen = look()
-        if fits(seen):
-            return seen
-        assert time.monotonic() < end, seen
-        time.sleep(0.05)
-
-
-@contextmanager
-def website(shop: Path, *options: str) -> Iterator[str]:
-    """Run ``recdemo web`` and give its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "recdemo", "web", "--port", str(port), "--dataset", str(shop),
-         *options],
-        stderr=subprocess.PIPE, text=True, env=dict(os.environ),
-    )  # fmt: skip
-    assert process.stderr is not None
-    with process, process.stderr as told:
-        try:
-            for line in told:
-                if "open http" in line:
-                    break
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(30)
-
-
-async def _read_until(visit: aiohttp.ClientWebSocketResponse, wanted: str) -> None:
-    seen = ""
-    while wanted not in seen:
-        message = await asyncio.wait_for(visit.receive(), 60)
-        assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), seen[-500:]
-        if message.type is aiohttp.WSMsgType.BINARY:
-            seen += message.data.decode("utf-8", "replace")
-
-
-async def test_two_visitors_at_once_and_no_third_nor_a_page_of_another_site(home, shop):
-    with website(shop, "--visitors", "2") as address:
-        async with aiohttp.ClientSession(headers={"Origin": address}) as session:
-            where = f"{address}/ws?width=120&height=36"
-            async with session.ws_connect(where) as one, session.ws_connect(where) as two:
-                for visit in (one, two):
-                    await _read_until(visit, "Search")
-                    await visit.send_json(["stdin", "bee"])
-                for visit in (one, two):
-                    await _read_until(visit, "[/] Ant")
-                async with session.get(address) as page:
-                    assert (page.status, "places are taken" in await page.text()) == (503, True)
-            with pytest.raises(aiohttp.WSServerHandshakeError, match="403"):
-                await session.ws_connect(where, headers={"Origin": "http://elsewhere.example"})
-
-
-@pytest.mark.parametrize(
-    ("host", "own"),
-    [("localhost", True), ("127.0.0.1", True), ("::1", True), ("0.0.0.0", False), ("shop", False)],
-)
-def test_what_only_this_machine_reaches_needs_no_warning(host, own):
-    assert is_loopback(host) is own
-
-
-def test_the_command_of_a_visitor_is_quoted():
-    read = ReadOptions(min_value=4.0)
-    command = ui_command("my shop; rm -rf", "{title} $HOME", "embedded", read, True)
-    assert "'my shop; rm -rf'" in command
-    assert "'{title} $HOME'" in command
-    assert command.endswith("--min-value 4.0 --visitor")

@@ -1,9 +1,11 @@
 """``recdemo web``: the terminal UI in a browser."""
 
+import errno
 import ipaddress
 import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -13,6 +15,8 @@ from recdemo.cli.output import notice
 from recdemo.cli.stores import opens_store
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from recdemo.dataset.options import ReadOptions
 
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 @reads_items
 def web(
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any.")] = 8000,
     public_url: Annotated[
         str | None,
         typer.Option(help="Where browsers reach it, behind a proxy: https://example.org/recdemo."),
@@ -38,20 +42,20 @@ def web(
     """
     from recdemo.ui.serving import VisitorServer
 
-    check_url(public_url)
-    elsewhere = public_url is not None or not is_loopback(host)
+    url = public_url and clean_url(public_url)
+    sockets = listening(host, port)
+    port = sockets[0].getsockname()[1]
+    shown = url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    elsewhere = url is not None or not is_loopback(host)
     if elsewhere:
-        notice(f"there is no login: whoever reaches {public_url or f'{host}:{port}'} can use it")
-    if elsewhere and public_url is None:
+        notice(f"there is no login: whoever reaches {shown} can use it")
+    if elsewhere and url is None:
         notice("behind a proxy, also say where browsers reach it with --public-url")
-    command = ui_command(dataset, text, store, read, elsewhere)
-    shown = public_url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
     server = VisitorServer(
-        command, host, port, public_url and public_url.rstrip("/"), visitors,
-        lambda: notice(f"open {shown} in a browser; Ctrl-C ends it"),
+        ui_command(dataset, text, store, read, elsewhere), url, None if elsewhere else is_loopback,
+        visitors, lambda: notice(f"open {shown} in a browser; Ctrl-C ends it"),
     )  # fmt: skip
-    check_free(host, port)
-    server.serve()
+    server.listen(sockets)
 
 
 def is_loopback(host: str) -> bool:
@@ -62,27 +66,53 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_url(url: str | None) -> None:
-    """Refuse what a browser could not go to."""
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise typer.BadParameter("expected https://HOST or http://HOST", param_hint="--public-url")
+def clean_url(url: str) -> str:
+    """Refuse what is no address of a page; return it without a slash at the end."""
+    try:
+        parts = urlsplit(url)
+        fits = parts.hostname and parts.port != 0 and not (parts.query or parts.fragment)
+    except ValueError:  # a port that is no number, half a pair of brackets
+        fits = False
+    if not fits or parts.scheme not in ("http", "https") or "@" in parts.netloc:
+        raise typer.BadParameter(
+            f"cannot read {url!r}; expected https://HOST/PATH or http://HOST:PORT",
+            param_hint="--public-url",
+        )
+    return url.rstrip("/")
 
 
-def check_free(host: str, port: int) -> None:
-    """Refuse an address that cannot be listened at, in one line."""
+def listening(host: str, port: int) -> "list[socket]":
+    """Open the sockets of an address, all at one port, or say in one line why it cannot be done.
+
+    Args:
+        port: 0 takes one that is free.
+    """
     import socket
 
     from recdemo.errors import RecdemoError
 
+    opened: list[socket.socket] = []
+    fault: OSError | None = None
     try:
-        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(address)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
+        found, fault = [], error
+    for family, _, _, _, address in dict.fromkeys(found):
+        taken = opened[0].getsockname()[1] if opened else port
+        try:
+            opened.append(socket.create_server((address[0], taken), family=family))
+        except OSError as error:
+            fault = error
+            if error.errno == errno.EADDRINUSE:
+                break
+    if not opened or (fault and fault.errno == errno.EADDRINUSE):
+        for one in opened:
+            one.close()
+        reason = str(fault.strerror if fault else "no such address").partition(" (")[0]
         raise RecdemoError(
-            f"cannot listen at {host}:{port}: {error.strerror}; choose others with --host, --port"
-        ) from error
+            f"cannot listen at {host}:{port}: {reason}; choose others with --host, --port"
+        ) from fault
+    return opened  # a family that this machine lacks, IPv6 say, is left out
 
 
 def ui_command(
