@@ -123,3 +123,12 @@ def test_a_public_url_that_no_browser_could_go_to_is_wrong_usage(wrong):
 
 def test_a_public_url_loses_its_last_slash():
     assert clean_url("https://shop.example/recdemo/") == "https://shop.example/recdemo"
+
+
+async def test_a_window_that_changes_while_the_app_starts_has_its_size(home, shop):
+    with website("--dataset", str(shop)) as (address, _):
+        async with aiohttp.ClientSession(headers={"Origin": address}) as session:
+            for _ in range(3):
+                async with session.ws_connect(f"{address}/ws?width=80&height=1") as visit:
+                    await visit.send_json(["resize", {"width": 100, "height": 30}])
+                    await _read_until(visit, "\x1b[30;1H")  # the last line is drawn
