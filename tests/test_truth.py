@@ -132,7 +132,10 @@ def test_the_ceiling_is_seeded_and_comes_back_from_its_file(tmp_path):
     random = np.random.default_rng(2)
     rated_by = [np.flatnonzero(random.random(200) < 0.3).tolist() for _ in range(30)]
     given = tiny.interactions(rated_by, 200)
-    ceiling = build_ceiling(given, "jaccard", 5, seeds=(0, 1))
+    told = []
+    ceiling = build_ceiling(given, "jaccard", 5, (0, 1), lambda *step: told.append(step))
+    assert told == sorted(told)
+    assert told[-1] == (7 * 30, 7 * 30)  # three truths a seed, and one
     assert build_ceiling(given, "jaccard", 5, seeds=(0, 1)) == ceiling
     assert 0 < max(ceiling.lower) < max(ceiling.upper) < 1
     save_ceiling(ceiling, tmp_path / "c.json")

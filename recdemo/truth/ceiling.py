@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -33,22 +34,31 @@ def build_ceiling(
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4),
     on_progress: Progress = no_progress,
 ) -> Ceiling:
-    """Compute the ceiling at *k*; takes three truths per seed."""
+    """Compute the ceiling at *k*; takes three truths per seed, and one."""
     matrix = interactions.matrix()
-    n_users = matrix.shape[0]
-    full = truth_of_users(matrix, overlap, k)
+    n_users, n_truths = matrix.shape[0], 1 + 3 * len(seeds)
+    numbers = count()
+
+    def lists(users: sparse.csr_array) -> IntArray:
+        number = next(numbers)
+
+        def tell(done: int, n_items: int) -> None:
+            on_progress(number * n_items + done, n_truths * n_items)
+
+        return truth_of_users(users, overlap, k, tell).neighbors
+
+    full = lists(matrix)
     lower, upper = [], []
-    for i, seed in enumerate(seeds):
+    for seed in seeds:
         random = np.random.default_rng(seed)
         shuffled = random.permutation(n_users)
         half = n_users // 2
         first, second, drawn = (
-            truth_of_users(sparse.csr_array(matrix[users]), overlap, k)
+            lists(sparse.csr_array(matrix[users]))
             for users in (shuffled[:half], shuffled[half:], random.integers(0, n_users, n_users))
         )
-        lower.append(agreement(first.neighbors, second.neighbors))
-        upper.append(agreement(full.neighbors, drawn.neighbors))
-        on_progress(i + 1, len(seeds))
+        lower.append(agreement(first, second))
+        upper.append(agreement(full, drawn))
     return Ceiling(k, tuple(lower), tuple(upper), seeds)
 
 

@@ -140,6 +140,7 @@ def find_ceiling(dataset: Dataset, overlap: str, k: int) -> Ceiling | None:
 def save_truth(truth: Truth, item_ids: tuple[str, ...], path: Path) -> None:
     """Write truth lists as ``.npz``; the same lists give the same arrays."""
     rows = np.flatnonzero(truth.rated).astype(np.int32)
+    source = {"source": np.array(truth.source)} if truth.source else {}
     _make_folder(path.parent)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part.npz")  # others may write it too
     try:
@@ -152,7 +153,7 @@ def save_truth(truth: Truth, item_ids: tuple[str, ...], path: Path) -> None:
             n_users=np.array(truth.n_users),
             n_items=np.array(len(truth.rated)),
             catalog=np.array(ids_hash(item_ids)),
-            source=np.array(truth.source),
+            **source,  # type: ignore[arg-type]  # the stubs take it for another argument
         )
         partial.replace(path)
     except OSError as error:
@@ -178,7 +179,7 @@ def load_truth(path: Path, item_ids: tuple[str, ...]) -> Truth:
             arrays["overlaps"],
             True,
         )
-        source = str(arrays["source"]) if "source" in arrays else ""  # the bundled ones lack it
+        source = str(arrays["source"]) if "source" in arrays else ""
         n_users = int(arrays["n_users"])
         return Truth(str(arrays["overlap"]), neighbors, overlaps, rated, n_users, source)
     except (OSError, KeyError, ValueError, IndexError, EOFError) as error:

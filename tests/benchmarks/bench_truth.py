@@ -38,7 +38,7 @@ def main() -> int:
     reading = time.perf_counter() - started
     ours = best(lambda: build_truth(interactions, "jaccard", 100))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    matrix = interactions.matrix()
+    matrix = interactions.matrix().astype(np.float32)
 
     def bare() -> None:
         shared = (matrix.T @ matrix).toarray()
