@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from recdemo.errors import StoreError
 from recdemo.truth import OVERLAPS, blocks, build_truth, spreading
@@ -81,6 +82,18 @@ def test_an_interruption_between_two_blocks_leaves_no_file(over_processes, monke
     with pytest.raises(KeyboardInterrupt):
         build_truth(random_interactions(1), "jaccard", 7, interrupt)
     assert not list(tmp_path.iterdir())
+
+
+def test_files_of_a_killed_process_are_removed_and_those_of_a_living_one_are_not(
+    over_processes, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("dead", "alive"):
+        (tmp_path / f"recdemo-truth-{name}").mkdir()
+        (tmp_path / f"recdemo-truth-{name}" / "alive.lock").touch()
+    with FileLock(tmp_path / "recdemo-truth-alive" / "alive.lock"):
+        build_truth(random_interactions(1), "jaccard", 7)
+    assert [path.name for path in tmp_path.iterdir()] == ["recdemo-truth-alive"]
 
 
 def test_memory_is_bounded_by_the_block_not_by_the_catalog(monkeypatch):

@@ -4,12 +4,14 @@ All processes read the same files, mapped into memory, so what users touched is 
 however many processes there are.
 """
 
+import shutil
 import tempfile
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock, Timeout
 from scipy import sparse
 
 from recdemo.errors import StoreError
@@ -18,6 +20,7 @@ from recdemo.truth.blocks import Lists, Touched, blocks_of, lists_of, work_of
 
 MUCH = 1.5e9  # additions for which starting processes pays: a few seconds of work
 MOST = 16  # processes
+PREFIX, ALIVE = "recdemo-truth-", "alive.lock"  # of temporary folders, and held in each
 LOST = (
     "a process that built truth lists was ended from outside, perhaps for want of memory; "
     "try again with more of it, or with fewer processors"
@@ -47,10 +50,20 @@ def _beside(
     touched: Touched, overlap: str, k: int, blocks: list[tuple[int, int]], workers: int
 ) -> Generator[Lists]:
     """Yield the lists of the blocks in their order, made by other processes."""
-    with tempfile.TemporaryDirectory(prefix="recdemo-truth-") as folder:
-        _share(touched, Path(folder))
+    with _own_folder() as folder:
+        _share(touched, folder)
         with Processes(workers, _prepare, (folder, overlap, k), LOST) as processes:
             yield from processes.in_order(_work, blocks)
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Make a temporary folder, and remove those of processes that were killed."""
+    for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{ALIVE}"):
+        with suppress(Timeout, OSError), FileLock(lock, timeout=0):
+            shutil.rmtree(lock.parent)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, FileLock(Path(folder, ALIVE)):
+        yield Path(folder)
 
 
 def _share(touched: Touched, folder: Path) -> None:
@@ -90,9 +103,9 @@ _overlap_here: str
 _k_here: int
 
 
-def _prepare(folder: str, overlap: str, k: int) -> None:
+def _prepare(folder: Path, overlap: str, k: int) -> None:
     global _touched_here, _overlap_here, _k_here
-    _touched_here, _overlap_here, _k_here = _shared(Path(folder)), overlap, k
+    _touched_here, _overlap_here, _k_here = _shared(folder), overlap, k
 
 
 def _work(start: int, stop: int) -> Lists:
