@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from textual import events
 from textual.widgets import DataTable, Input, OptionList, ProgressBar, Static
 
 from recdemo.errors import EmbeddingError
@@ -437,6 +438,17 @@ async def test_keys_faster_than_answers_end_at_the_last_one():
         await settle(app, pilot)
         assert said(app, "#item").startswith("Fox")
         assert titles(app, "left") == ["Ant", "Bee", "Cat"]
+
+
+async def test_keys_that_arrive_all_at_once_keep_their_order():
+    app = RecdemoApp(FakeServices().services())
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(app, pilot)
+        for _ in range(20):
+            for key in ("c", "x", "backspace", "a", "left", "right", "t", "ctrl+u", "d", "o", "g"):
+                app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await settle(app, pilot)
+        assert app.screen.query_one(Input).value == "dog"
 
 
 async def test_a_list_shows_at_most_the_first_hits_and_tells_of_the_rest():

@@ -1,7 +1,10 @@
 """``recdemo web``: who may come, how many, and what is left when they go."""
 
 import asyncio
+import re
 import socket
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
 
 import aiohttp
 import pytest
@@ -17,9 +20,11 @@ from tests.test_ui_real import shop
 from tests.websites import apps_of, until, website
 
 __all__ = ["shop"]  # fixture
+CLEAR = "\x15"  # Ctrl-U
 
 
-async def _read_until(visit: aiohttp.ClientWebSocketResponse, wanted: str) -> None:
+async def _read_until(visit: aiohttp.ClientWebSocketResponse, wanted: str) -> str:
+    """Return what was drawn until the words were among it."""
     seen = ""
     async with asyncio.timeout(60):
         while wanted not in seen:
@@ -27,6 +32,7 @@ async def _read_until(visit: aiohttp.ClientWebSocketResponse, wanted: str) -> No
             assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), seen[-500:]
             if message.type is aiohttp.WSMsgType.BINARY:
                 seen += message.data.decode("utf-8", "replace")
+    return seen
 
 
 async def test_two_visitors_at_once_and_no_third_nor_a_page_of_another_site(home, shop):
@@ -59,6 +65,38 @@ def test_the_command_of_a_visitor_is_quoted():
     assert "'my shop; rm -rf'" in command
     assert "'{title} $HOME'" in command
     assert command.endswith("--min-value 4.0 --visitor")
+
+
+@pytest.mark.slow
+async def test_ten_visitors_at_once_beside_an_evaluation(home, shop):
+    async def visit(session, address):
+        async with session.ws_connect(f"{address}/ws?width=120&height=36") as visitor:
+            await _read_until(visitor, "Search")
+            seen = ""
+            for word, neighbor in (("bee", "[/] Ant"), ("ant", "Bee"), ("cat", "Dog")):
+                await visitor.send_json(["stdin", f"{CLEAR}{word}"])
+                seen += await _read_until(visitor, neighbor)
+            await visitor.send_json(["stdin", CLEAR])
+            return seen
+
+    async def evaluate(visits):
+        rounds = 0
+        while not rounds or not visits.done():
+            evaluation = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "recdemo", "evaluate", "--dataset", str(shop), "--k", "2",
+                stderr=PIPE, stdout=DEVNULL,
+            )  # fmt: skip
+            _, said = await evaluation.communicate()
+            assert evaluation.returncode == 0, said
+            rounds += 1
+
+    with website("--dataset", str(shop)) as (address, process):
+        async with aiohttp.ClientSession(headers={"Origin": address}) as session:
+            visits = asyncio.gather(*(visit(session, address) for _ in range(10)))
+            await evaluate(visits)
+            screens = await visits
+        assert not [words for seen in screens if (words := re.findall("in use|cannot", seen))]
+        await asyncio.to_thread(until, lambda: apps_of(process), lambda apps: not apps)
 
 
 async def test_nobody_comes_by_a_name_that_is_not_this_machine_s(home, shop):

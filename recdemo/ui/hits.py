@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -20,6 +20,24 @@ class SearchField(Input):
         Binding("down", "screen.move_hit(1)", show=False),
         Binding("up", "screen.move_hit(-1)", show=False),
     ]
+    _ACTIONS: ClassVar[dict[str, str]] = {
+        key: binding.action
+        for binding in [*Input.BINDINGS, *BINDINGS]
+        if isinstance(binding, Binding)
+        for key in binding.key.split(",")
+    }
+
+    async def on_key(self, event: events.Key) -> None:
+        """Do what a key means before the next key comes.
+
+        Bindings are looked up only after a key has found its way up to the app, so a letter that
+        is typed soon after Backspace, or comes with it over a slow connection, would overtake it.
+        """
+        action = self._ACTIONS.get(event.key)
+        if action is not None:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
 
 
 class SearchLine(Horizontal):
