@@ -331,3 +331,10 @@ def test_the_table_of_the_readme_is_that_of_the_formula() -> None:
             layout = Layout(m=16, quantization=quantization)  # type: ignore[arg-type]
             wanted = 1.5 * n * memory_per_item(layout, int(dimension), n) / 2**30
             assert float(cell) == pytest.approx(wanted, abs=0.051 if wanted < 9.95 else 0.51)
+
+
+def test_where_nothing_smaller_is_good_enough_that_is_said() -> None:
+    assert (
+        "Nothing smaller keeps 99 % of the best exact Recall@100 (0.1700, 1024 numbers in full, "
+        "4,096 bytes per item)." in sentences([invented(), invented(m=8, ef=128, recall=0.1)])
+    )

@@ -51,6 +51,11 @@ def _enough(rows: Sequence[StudyRow], best: StudyRow) -> str:
     """Name the row with the fewest bytes that keeps nearly all of the best exact recall."""
     kept = [row for row in rows if row.recall >= KEPT * best.recall]
     least = min(kept, key=lambda row: (row.bytes_per_item, -row.recall))
+    if least is best:
+        return (
+            f"Nothing smaller keeps {100 * KEPT:.0f} % of the best exact Recall@{best.k} "
+            f"({best.recall:.4f}, {_full(best)}, {best.bytes_per_item:,.0f} bytes per item)."
+        )
     return (
         f"{100 * KEPT:.0f} % of the best exact Recall@{best.k} ({best.recall:.4f}, {_full(best)}) "
         f"is kept with the fewest bytes by {_name(least)} ({least.way}): {least.recall:.4f} at "
