@@ -181,6 +181,15 @@ def test_a_run_keeps_its_sample_and_tells_of_it(home):
     assert '"sample": null' in json_text(run())
 
 
+def test_where_popularity_is_the_same_or_not_known_the_sample_is_a_plain_one(home):
+    alike = dataclasses.replace(data(), counts=np.minimum(data().counts, 1))
+    request = Request(models=MODELS, text="card", ks=(5,), sample=40)
+    found = carry_out(request, MemoryStore(), "embedded", dataset=alike)
+    [stratum] = found.sample.strata
+    assert (stratum.low, stratum.high, stratum.drawn) == (1, 1, 40)
+    assert f"Sample of 40 of {found.sample.of} query items, at random (seed" in as_markdown(found)
+
+
 def test_a_sampled_run_can_be_made_again_from_its_file(home):
     first = run(40)
     request = from_settings(read_run(write_run(first)).settings)

@@ -120,9 +120,11 @@ def notes(run: Run) -> list[str]:
 
 
 def _sample(sample: SampleFacts) -> str:
+    strata = len(sample.strata)
+    how = f"stratified by popularity ({strata} strata, seed" if strata > 1 else "at random (seed"
     return (
-        f"Sample of {sample.n:,} of {sample.of:,} query items, stratified by popularity "
-        f"({len(sample.strata)} strata, seed {sample.seed}); chance and ceiling are those of all."
+        f"Sample of {sample.n:,} of {sample.of:,} query items, {how} {sample.seed}); "
+        "chance and ceiling are those of all."
     )
 
 
