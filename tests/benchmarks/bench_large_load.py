@@ -45,7 +45,7 @@ GROUPS, DIRECTIONS = 200, 48
 RATED = 0.95  # of the items
 
 
-Answers: TypeAlias = "SimpleQueue[tuple[float, int, str]]"
+Answers: TypeAlias = "SimpleQueue[tuple[float, float, int, str]]"
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ class Work:
 @dataclass(frozen=True)
 class Measured:
     seconds: float
+    busy: float  # seconds of processors, of the whole process
     peak: int  # bytes
     said: str = ""
 
@@ -114,7 +115,8 @@ def report(work: Work) -> None:
 def show(
     name: str, found: Measured, bare: Measured | None = None, budget: float | None = None
 ) -> Measured:
-    line = f"{name:28} {found.seconds:7.1f} s  {found.peak / 2**20:7,.0f} MB"
+    line = f"{name:28} {found.seconds:7.1f} s  {found.busy:7.1f} s of CPU"
+    line += f"  {found.peak / 2**20:7,.0f} MB"
     if bare is not None:
         line += f"  {found.seconds / bare.seconds:5.2f} x the bare engine"
     print(line + (f" (budget {budget:.0f} s, 2,500 MB)" if budget else "") + found.said, flush=True)
@@ -130,14 +132,13 @@ def measured(job: Callable[[Work], tuple[float, str]], work: Work) -> Measured:
     process.join()
     if process.exitcode:
         raise SystemExit(f"{job.__name__} ended with {process.exitcode}")
-    seconds, peak, said = answers.get()
-    return Measured(seconds, peak, said)
+    return Measured(*answers.get())
 
 
 def _run(job: Callable[[Work], tuple[float, str]], work: Work, answers: Answers) -> None:
     seconds, said = job(work)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    answers.put((seconds, peak, said))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    answers.put((seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, said))
 
 
 def write_vectors(work: Work) -> tuple[float, str]:
