@@ -118,7 +118,7 @@ class ModelPane(Vertical):
     def use(self, model: str | None) -> None:
         """Begin with a model; None: there is none."""
         self.asked, self.ready, self._done = model, None, None
-        self._note = "looking for its collection ..." if model else ""
+        self._note = "preparing its collection ..." if model else ""
         self._tell()
 
     def building(self, model: str, done: int, total: int) -> None:

@@ -26,9 +26,10 @@ SIDES = ("left", "right")
 SHOWN = "▸"
 _PATIENCE = 0.2  # seconds that the answer about an earlier item may stay beside a new one
 _FRAME = 0.02  # seconds in which the item is painted, before models are asked about it
-# Asking about each of many items that pass by, 100,000 in a store, would slow down the keys.
-_HURRY = 0.25  # seconds between two items of which the first is only passed by
-_PAUSE = 0.12  # seconds without another item after which that is over
+# Asking about each of many items that pass by would slow down the keys where answers take long,
+# as of 100,000 items; so there has to be a pause, about as long as an answer takes.
+_HURRY = 0.5  # seconds between two items of which the first is only passed by
+_LONGEST_PAUSE = 0.4  # seconds
 
 
 class SideTab(Static):
@@ -77,7 +78,8 @@ class Sides(Vertical):
         self._opinions = Opinions(self, services)
         self._row: int | None = None  # the item that is shown
         self._k = 0
-        self._looked = 0.0  # when somebody last wanted to see another item
+        self._looked = self._asked = 0.0  # when another item was wanted, and models asked, last
+        self._took = 0.0  # seconds until the last answer
         self.soon: Timer | None = None  # after which models are asked about it
         self.one = False  # a person wants a single model, without a right side
         self._spare: dict[str, str] = {}  # side -> model for a remembered one that cannot be shown
@@ -202,12 +204,13 @@ class Sides(Vertical):
         hurried, self._looked = now - self._looked < _HURRY, now
         if self.soon is not None:
             self.soon.stop()
-        self.soon = self.set_timer(_PAUSE if hurried else _FRAME, self._ask_all)
+        pause = max(_FRAME, min(_LONGEST_PAUSE, 2 * self._took)) if hurried else _FRAME
+        self.soon = self.set_timer(pause, self._ask_all)
         if row is not None:
             self.set_timer(_PATIENCE, partial(self._wait, row))
 
     def _ask_all(self) -> None:
-        self.soon = None
+        self.soon, self._asked = None, monotonic()
         for side in SIDES:
             self._ask(side)
         self._ask_truth()
@@ -230,6 +233,7 @@ class Sides(Vertical):
     def _recommended(self, message: Opinions.Recommended) -> None:
         asked = (self.pane(message.side).ready, self._row, self._k)
         if asked == (message.model, message.opinion.row, message.k):
+            self._took = monotonic() - self._asked
             self._opinions.keep(message.side, message.opinion)
             self._draw()
 
