@@ -82,6 +82,7 @@ class Watched:
         self.answers: dict[str, Found] = {}
         self.app = RecdemoApp(replace(services, search=self.search))
         self.gaps: list[float] = []
+        self.busy: list[float] = []  # milliseconds of processor time of the loop for each key
 
     def search(self, query: str, limit: int) -> Found:
         self.answers[query] = self._search(query, limit)
@@ -106,10 +107,11 @@ class Watched:
     async def key(self, query: str) -> float:
         """Milliseconds from the last letter of *query* until what it finds is painted."""
         hits = self.app.main.query_one(HitList)
-        start = time.perf_counter()
+        start, own = time.perf_counter(), time.thread_time()
         self.app.post_message(events.Key("space" if query[-1] == " " else query[-1], query[-1]))
         await self.until(lambda: query in self.answers and hits.found is self.answers[query])
         await self.painted()
+        self.busy.append((time.thread_time() - own) * 1000)
         return (time.perf_counter() - start) * 1000
 
     async def type(self) -> list[float]:
@@ -144,8 +146,11 @@ async def feel(folder: Path) -> None:
         await watched.until(lambda: all(sides.pane(s).ready for s in ("left", "right")))
         print(f"  both collections after {time.perf_counter() - start:.1f} s")
         watched.gaps.clear()
+        watched.busy.clear()
         tell("a key when they are there", await watched.type())
+        tell("of it the screen's own", watched.busy)
         print(f"  longest stop of the event loop: {max(watched.gaps) * 1000:.0f} ms")
+        await asyncio.sleep(2)  # until the models have answered, too
         tell("a full redraw", [await watched.redraw() for _ in range(10)])
         await pilot.resize_terminal(200, 50)
         await watched.painted()
