@@ -457,9 +457,9 @@ async def test_a_list_shows_at_most_the_first_hits_and_tells_of_the_rest():
         await settle(app, pilot)
         await pilot.press(*"the")
         await settle(app, pilot)
-        assert app.screen.query_one("#hits", DataTable).row_count == 200
+        assert app.screen.query_one("#hits", DataTable).row_count == 100
         assert said(app, "#count") == "500 found"
-        assert said(app, "#more") == "and 300 more"
+        assert said(app, "#more") == "and 400 more"
 
 
 def test_importing_the_core_does_not_load_textual():

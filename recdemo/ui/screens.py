@@ -21,7 +21,7 @@ from recdemo.ui.sheet import HEIGHTS, WIDTHS, Sheet
 from recdemo.ui.sides import SIDES, Sides
 from recdemo.ui.state import KS, State
 
-LIMIT = 200  # hits that are shown; a line below tells of more
+LIMIT = 100  # hits that are shown, since each costs time at every key; a line tells of more
 
 
 class MainScreen(Screen[None]):
