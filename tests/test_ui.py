@@ -178,10 +178,10 @@ async def test_an_item_that_a_model_has_no_vector_of_says_so_and_the_next_one_wo
     fake.facts = replace(fake.facts, left="a:one")  # its dimension is known when it is prepared
     services = fake.services()
 
-    def recommend(model, row, k):
+    def recommend(model, row, k, notice):
         if row == 1:
             raise EmbeddingError("this item has no text")
-        return fake.recommend(model, row, k)
+        return fake.recommend(model, row, k, notice)
 
     services = replace(services, prepare=lambda model, *rest: f"{model}@8", recommend=recommend)
     app = RecdemoApp(services)

@@ -172,9 +172,9 @@ async def test_keys_of_all_kinds_in_a_rush_while_answers_are_slow_end_at_what_wa
     fake = FakeServices([f"Ox {i}" for i in range(50)])
     services = fake.services()
 
-    def slow(model, row, k):
+    def slow(model, row, k, notice):
         time.sleep(0.002 * (50 - row))  # the earlier, the slower
-        return fake.recommend(model, row, k)
+        return fake.recommend(model, row, k, notice)
 
     app = RecdemoApp(replace(services, recommend=slow))
     rush = ["f4", "f6", "down", "enter", "f5", "escape", "tab", "down", "f1", "escape", "slash"]

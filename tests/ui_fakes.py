@@ -94,7 +94,7 @@ class FakeServices:
             self._wait(self.gates[model], lambda: progress(3, 10))
         return model
 
-    def recommend(self, model: str, row: int, k: int) -> Opinion:
+    def recommend(self, model: str, row: int, k: int, notice: Notice) -> Opinion:
         self.asked.append(("recommend", model, row, k))
         if (model, row) in self.gates:
             self.gates[model, row].wait(20)

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
@@ -11,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.theme import Theme
 
+from recdemo.ui.asking import Threads
 from recdemo.ui.dialogs import Help
 from recdemo.ui.results_screen import ResultsScreen
 from recdemo.ui.screens import MainScreen
@@ -18,13 +18,6 @@ from recdemo.ui.services import Services
 
 _THREADS = 16  # questions at once, those that nobody waits for any more among them
 _TURN = 0.001  # seconds after which a thread that computes lets the screen go on
-
-
-class _Threads(ThreadPoolExecutor):
-    """Threads that nobody waits for at the end: quitting is immediate, whatever they do."""
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        super().shutdown(wait=False, cancel_futures=True)
 
 
 class RecdemoApp(App[None]):
@@ -46,7 +39,7 @@ class RecdemoApp(App[None]):
     def on_mount(self) -> None:
         """Show the main screen."""
         sys.setswitchinterval(_TURN)
-        asyncio.get_running_loop().set_default_executor(_Threads(_THREADS, "recdemo"))
+        asyncio.get_running_loop().set_default_executor(Threads(_THREADS, "recdemo"))
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.push_screen(self.main)
 

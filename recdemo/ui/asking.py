@@ -3,12 +3,16 @@
 A new question cancels the one before of the same kind, whose answer is then never sent.
 """
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 
 from textual.message import Message
 from textual.widget import Widget
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
 from recdemo.errors import RecdemoError
 from recdemo.ui.cells import clean
@@ -16,19 +20,27 @@ from recdemo.ui.services import Facts, Found, Item, Services, Stopped
 from recdemo.ui.state import State, read_state, write_state
 
 
+class Threads(ThreadPoolExecutor):
+    """Threads that nobody waits for at the end: quitting is immediate, whatever they do."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let go of them."""
+        super().shutdown(wait=False, cancel_futures=True)
+
+
 def ask(
     widget: Widget,
     group: str,
     work: Callable[[], Message | None],
-    failed: Callable[[str], Message] | None = None,
+    failed: Callable[[RecdemoError], Message] | None = None,
+    threads: Threads | None = None,
 ) -> None:
     """Send a widget what *work* answers, or what *failed* makes of the reason why it cannot.
 
-    Without *failed*, a notification tells the reason.
+    Without *failed*, a notification tells the reason; without *threads*, those of all are used.
     """
 
-    def run() -> None:
-        worker = get_current_worker()
+    def run(worker: Worker[None]) -> None:
         if worker.is_cancelled:  # while it stood in line
             return
         try:
@@ -41,11 +53,15 @@ def ask(
             if failed is None:
                 widget.notify(clean(str(error)), severity="error", markup=False)
                 return
-            answer = failed(str(error))
+            answer = failed(error)
         if answer is not None and not worker.is_cancelled:
             widget.post_message(answer)
 
-    widget.run_worker(run, thread=True, exclusive=True, group=group)
+    async def wait() -> None:
+        answer = partial(copy_context().run, run, get_current_worker())
+        await asyncio.get_running_loop().run_in_executor(threads, answer)
+
+    _: Worker[None] = widget.run_worker(wait, exclusive=True, group=group)
 
 
 class Asking:

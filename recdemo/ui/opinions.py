@@ -7,9 +7,14 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from recdemo.ui.asking import ask
+from recdemo.errors import RecdemoError, StoreError
+from recdemo.ui.asking import Threads, ask
 from recdemo.ui.cells import clean
 from recdemo.ui.services import MustAsk, Opinion, Services, Stopped, TruthList
+
+# Of a side, before the next one stands in line: a store that holds answers up must not take the
+# threads that everything else needs.
+_AT_ONCE = 3
 
 
 class Opinions:
@@ -47,7 +52,16 @@ class Opinions:
         side: str
         model: str
         reason: str
+        of_store: bool  # it may be there again later
         row: int | None = None
+
+    @dataclass
+    class Waits(Message):
+        """A model's collection is in use by another process, or its server is asked again."""
+
+        side: str
+        model: str
+        text: str
 
     @dataclass
     class Recommended(Message):
@@ -69,12 +83,16 @@ class Opinions:
         self._widget, self._services = widget, services
         self._opinions: dict[str, Opinion] = {}
         self._truth: TruthList | None = None
+        self._threads: dict[str, Threads] = {}  # of each side
 
     def prepare(self, side: str, model: str, may_pay: bool) -> None:
         """Find or build the collection of a model."""
         self._opinions.pop(side, None)
         work = partial(self._prepare, side, model, may_pay)
-        ask(self._widget, f"prepare-{side}", work, partial(self.Failed, side, model))
+        ask(self._widget, f"prepare-{side}", work, partial(self._fail, side, model, None))
+
+    def _fail(self, side: str, model: str, row: int | None, error: RecdemoError) -> Message:
+        return self.Failed(side, model, str(error), isinstance(error, StoreError), row)
 
     def _prepare(self, side: str, model: str, may_pay: bool) -> Message:
         worker = get_current_worker()
@@ -95,12 +113,16 @@ class Opinions:
 
     def recommend(self, side: str, model: str, row: int, k: int) -> None:
         """Ask what a prepared model recommends."""
-        ask(
-            self._widget,
-            f"recommend-{side}",
-            lambda: self.Recommended(side, model, k, self._services.recommend(model, row, k)),
-            lambda reason: self.Failed(side, model, reason, row),
-        )
+        threads = self._threads.setdefault(side, Threads(_AT_ONCE, side))
+        work = partial(self._recommend, side, model, row, k)
+        failed = partial(self._fail, side, model, row)
+        ask(self._widget, f"recommend-{side}", work, failed, threads)
+
+    def _recommend(self, side: str, model: str, row: int, k: int) -> Message:
+        def notice(text: str) -> None:
+            self._widget.post_message(self.Waits(side, model, text))
+
+        return self.Recommended(side, model, k, self._services.recommend(model, row, k, notice))
 
     def list_truth(self, row: int, k: int) -> None:
         """Ask for a truth list."""

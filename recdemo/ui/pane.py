@@ -91,6 +91,7 @@ class ModelPane(Vertical):
         self.about: int | None = None  # the item that the table tells about
         self.rows: list[int] = []  # of the catalog, as the table shows them
         self._note = ""  # what there is to say of the model
+        self._waits = ""  # why answers take long
         self._done: tuple[int, int] | None = None  # vectors of its collection, of how many
 
     def compose(self) -> ComposeResult:
@@ -140,7 +141,7 @@ class ModelPane(Vertical):
         """Say why there is nothing to show; tell whether anybody still wants to know."""
         if model not in (self.asked, self.ready):
             return False
-        self._done, self._note = None, reason
+        self._done, self._note, self._waits = None, reason, ""
         self._tell()
         return True
 
@@ -151,7 +152,14 @@ class ModelPane(Vertical):
                 self._clear()
             else:
                 self._tell()
-            self._say("asking ...")
+            self._say(self._waits or "asking ...")
+
+    def hold_up(self, model: str, reason: str) -> None:
+        """Say what answers wait for, until there is one."""
+        if model == self.ready:
+            self._waits = reason
+            if self.about is None and not self.covered:
+                self._say(reason)
 
     def _tell(self) -> None:
         """Show the model without recommendations."""
@@ -194,7 +202,7 @@ class ModelPane(Vertical):
 
     def show(self, opinion: Opinion, other: Opinion | None) -> None:
         """Show what the model recommends, and where the other model has it."""
-        self.opinion, self.about = opinion, opinion.row
+        self.opinion, self.about, self._waits = opinion, opinion.row, ""
         ranks = _ranks(other)
         lines = []
         for rank, item in enumerate(opinion.items, 1):

@@ -178,8 +178,8 @@ class ResultsScreen(Screen[str | None]):
 
     def action_evaluate(self) -> None:
         """Run the offline suite."""
-        if not self._facts.may_evaluate:
-            self.notify("nothing to evaluate here; whoever runs this can", severity="warning")
+        if self._facts.no_evaluation:
+            self.notify(self._facts.no_evaluation, severity="warning", markup=False)
         elif self._evaluation is None:
             self._progress("starting", 0, 1)
             self.query_one("#evaluation").add_class("-running")

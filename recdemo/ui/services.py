@@ -33,7 +33,7 @@ class Facts:
     text: str  # what is embedded
     left: str  # models that are shown when nothing else is asked for
     right: str | None
-    may_evaluate: bool = True
+    no_evaluation: str = ""  # why nothing can be evaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,8 @@ class Services:
     # model, progress, notices, may it cost money; returns the model with its dimension.
     # Builds the collection that is missing; raises `MustAsk` before it spends anything.
     prepare: Callable[[str, Progress, Notice, bool], str]
-    recommend: Callable[[str, int, int], Opinion]  # prepared model, row, k
+    # prepared model, row, k; notices, while another process or a server is waited for
+    recommend: Callable[[str, int, int, Notice], Opinion]
     truth: Callable[[int, int], TruthList]  # row, k
     choices: Callable[[], tuple[Choice, ...]]  # at once
     more_choices: Callable[[], tuple[Choice, ...]]  # asks servers which models they have

@@ -7,56 +7,27 @@ shown always belongs together, however fast keys come.
 from functools import partial
 from time import monotonic
 
-from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.reactive import reactive
 from textual.timer import Timer
-from textual.widgets import DataTable, Static
+from textual.widgets import DataTable
 
 from recdemo.ui.cells import clean
 from recdemo.ui.dialogs import NO_MODEL, Confirm, Picker
 from recdemo.ui.opinions import Opinions
 from recdemo.ui.pane import ModelPane
 from recdemo.ui.services import Services
+from recdemo.ui.tabs import SideTab
 
 SIDES = ("left", "right")
-SHOWN = "▸"
 _PATIENCE = 0.2  # seconds that the answer about an earlier item may stay beside a new one
 _FRAME = 0.02  # seconds in which the item is painted, before models are asked about it
 # Asking about each of many items that pass by would slow down the keys where answers take long,
 # as of 100,000 items; so there has to be a pause, about as long as an answer takes.
 _HURRY = 0.5  # seconds between two items of which the first is only passed by
 _LONGEST_PAUSE = 0.4  # seconds
-
-
-class SideTab(Static):
-    """The name of a side where there is room for one side; the one that is shown has a mark."""
-
-    shown = reactive(False, layout=True, toggle_class="-shown")
-    title = reactive("", layout=True)
-
-    class Clicked(Message):
-        """Somebody wants to see this side."""
-
-        def __init__(self, side: str) -> None:
-            super().__init__()
-            self.side = side
-
-    def __init__(self, side: str) -> None:
-        super().__init__(id=f"tab-{side}", markup=False)
-        self._side = side
-
-    def render(self) -> Text:
-        """Return the mark and the name."""
-        mark = SHOWN if self.shown else " "
-        return Text(f"{mark} {self.title}", style="bold" if self.shown else "")
-
-    def on_click(self) -> None:
-        """Tell of it."""
-        self.post_message(self.Clicked(self._side))
 
 
 class Sides(Vertical):
@@ -84,6 +55,8 @@ class Sides(Vertical):
         self.one = False  # a person wants a single model, without a right side
         self._spare: dict[str, str] = {}  # side -> model for a remembered one that cannot be shown
         self._standing_in: set[str] = set()  # sides that show it
+        self._away: set[str] = set()  # sides whose store could not be asked for a model
+        self._told: dict[str, str] = {}  # side -> what went wrong, and has been told
 
     def compose(self) -> ComposeResult:
         """Lay out the tabs and the panes."""
@@ -134,6 +107,7 @@ class Sides(Vertical):
         """Show a model on a side, building its collection first where it is missing."""
         if side == "right":
             self.set_class(model is None and not self.pane(side).covered, "-one")
+        self._away.discard(side)
         self.pane(side).use(model)
         if model is not None:
             self._opinions.prepare(side, model, may_pay)
@@ -164,11 +138,19 @@ class Sides(Vertical):
         wanted = message.row in (None, self._row)
         if not wanted or not self.pane(message.side).fail(message.model, message.reason):
             return
-        self.notify(clean(message.reason), severity="error", markup=False)
+        if message.reason not in self._told.values():
+            self.notify(clean(message.reason), severity="error", markup=False)
+        self._told[message.side] = message.reason
         spare = self._spare.pop(message.side, None)
         if message.row is None and spare is not None:
             self._standing_in.add(message.side)
             self.use(message.side, spare)
+        elif message.row is None and message.of_store:
+            self._away.add(message.side)
+
+    @on(Opinions.Waits)
+    def _waits(self, message: Opinions.Waits) -> None:
+        self.pane(message.side).hold_up(message.model, message.text)
 
     @on(Opinions.Costs)
     def _costs(self, message: Opinions.Costs) -> None:
@@ -221,9 +203,11 @@ class Sides(Vertical):
                 self.pane(side).wait(row)
 
     def _ask(self, side: str) -> None:
-        ready = self.pane(side).ready
-        if self._row is not None and ready is not None:
-            self._opinions.recommend(side, ready, self._row, self._k)
+        pane = self.pane(side)
+        if self._row is not None and pane.ready is not None:
+            self._opinions.recommend(side, pane.ready, self._row, self._k)
+        elif side in self._away:  # the store may be there again
+            self.use(side, pane.asked)
 
     def _ask_truth(self) -> None:
         if self._row is not None and self.pane("right").covered:
@@ -234,6 +218,7 @@ class Sides(Vertical):
         asked = (self.pane(message.side).ready, self._row, self._k)
         if asked == (message.model, message.opinion.row, message.k):
             self._took = monotonic() - self._asked
+            self._told.pop(message.side, None)
             self._opinions.keep(message.side, message.opinion)
             self._draw()
 

@@ -12,7 +12,7 @@ from recdemo.neighbors import nearest, nearest_with_ties
 from recdemo.recommend import default_model
 from recdemo.scoring.recall import score_lists
 from recdemo.search import build_index, search
-from recdemo.store import Candidates, open_store
+from recdemo.store import Candidates, VectorStore
 from recdemo.texts import fill, one_text_name
 from recdemo.truth import Truth
 from recdemo.truth.files import SHORTEST, find_truth
@@ -30,9 +30,13 @@ from recdemo.ui.services import (
     TruthList,
 )
 from recdemo.workbench import models
+from recdemo.workbench.late_store import LateStore
 from recdemo.workbench.wanted import Wanted, location_of
 
 RIGHT = "baseline:genre-year"  # the second opinion when nothing else is asked for
+
+_VISITOR = "visitors do not evaluate; whoever runs this can"
+_NO_TRUTH = "nothing to evaluate against: the data set has no interactions of several items"
 
 
 class Workbench:
@@ -45,8 +49,7 @@ class Workbench:
         name = one_text_name(wanted.text, catalog)
         self._texts = fill(catalog, name, self._dataset.options, skip_blank=True)
         self._index = build_index(catalog, self._dataset.counts)
-        self._location = location_of(wanted)
-        self._store = open_store(self._location)
+        self._store = LateStore(location_of(wanted))
         self._truth: Truth | None = None
         self._truth_lock = threading.Lock()
         self._ready: dict[str, models.Prepared] = {}
@@ -56,10 +59,12 @@ class Workbench:
         dataset, texts = self._dataset, self._texts
         first = str(default_model(dataset, texts))
         second = models.other_free(dataset, texts, first, RIGHT)
-        may_evaluate = bool(dataset.n_rated) and not self._wanted.visitor
+        why_not = "" if dataset.n_rated > 1 else _NO_TRUTH
+        if self._wanted.visitor:
+            why_not = _VISITOR
         return Facts(
-            dataset.name, len(dataset), dataset.item_word, _shown(self._location), texts.name,
-            first, second, may_evaluate,
+            dataset.name, len(dataset), dataset.item_word, _shown(self._store.location), texts.name,
+            first, second, why_not,
         )  # fmt: skip
 
     def search(self, query: str, limit: int) -> Found:
@@ -75,17 +80,22 @@ class Workbench:
 
     def prepare(self, model: str, progress: Progress, notice: Notice, may_pay: bool) -> str:
         """Find the collection of a model or build it; return the model with its dimension."""
-        if self._wanted.visitor:
-            models.check_visitor(self._store, self._dataset, self._texts, model)
         listeners = Listeners(notice, lambda reason, s: notice(wait_line(reason, s)))
-        prepared = models.prepare(
-            self._store, self._dataset, self._texts, model, progress, listeners, may_pay
-        )
+        with self._store.asked(notice) as store:
+            if self._wanted.visitor:
+                models.check_visitor(store, self._dataset, self._texts, model)
+            prepared = models.prepare(
+                store, self._dataset, self._texts, model, progress, listeners, may_pay
+            )
         self._ready[prepared.label] = prepared
         return prepared.label
 
-    def recommend(self, model: str, row: int, k: int) -> Opinion:
+    def recommend(self, model: str, row: int, k: int, notice: Notice) -> Opinion:
         """Return the nearest other items by a model that has been prepared."""
+        with self._store.asked(notice) as store:
+            return self._recommend(store, model, row, k)
+
+    def _recommend(self, store: VectorStore, model: str, row: int, k: int) -> Opinion:
         prepared = self._ready[model]
         if prepared.reads_text and not self._texts.values[row]:
             raise DatasetError(
@@ -94,7 +104,7 @@ class Workbench:
             )
         truth = self._find_truth(row)
         found = nearest(
-            self._store, prepared.collection, np.array([row], np.int32), min(k, len(self._dataset))
+            store, prepared.collection, np.array([row], np.int32), min(k, len(self._dataset))
         )
         relevant = set() if truth is None else set(truth.neighbors[row].tolist()) - {-1}
         items = tuple(
@@ -104,13 +114,15 @@ class Workbench:
         )
         if truth is None or not relevant:
             return Opinion(row, items, False)
-        return Opinion(row, items, True, self._recall(prepared, truth, row), truth.k)
+        return Opinion(row, items, True, self._recall(store, prepared, truth, row), truth.k)
 
-    def _recall(self, prepared: models.Prepared, truth: Truth, row: int) -> float:
+    def _recall(
+        self, store: VectorStore, prepared: models.Prepared, truth: Truth, row: int
+    ) -> float:
         """Score one item exactly as an evaluation does."""
         query = np.array([row], np.int32)
         parts = nearest_with_ties(
-            self._store, prepared.collection, query, truth.k, Candidates(truth.rated)
+            store, prepared.collection, query, truth.k, Candidates(truth.rated)
         )
         lists = ((part.rows, part.distances) for part in parts)
         return float(score_lists(truth, query, lists, [truth.k]).recall[0, 0])
@@ -130,7 +142,8 @@ class Workbench:
 
     def choices(self) -> tuple[Choice, ...]:
         """Return collections at hand and free models that could be built."""
-        return models.free(self._store, self._dataset, self._texts)
+        with self._store.asked(lambda text: None) as store:
+            return models.free(store, self._dataset, self._texts)
 
     def _find_truth(self, row: int) -> Truth | None:
         dataset = self._dataset

@@ -95,6 +95,7 @@ def child() -> None:
     from recdemo.suites import DEFAULT_KS
 
     told = json.loads(sys.stdin.readline())
+    watcher = _Writer()
     read = ReadOptions(**told["request"].pop("read"))
     try:
         dataset = open_dataset(told["request"]["dataset"], read)
@@ -105,8 +106,8 @@ def child() -> None:
             read=read,
             embed=EmbedOptions(on_empty="skip"),
         )
-        with closing(open_store(told["store"])) as store:
-            run = plans.carry_out(request, store, told["store"], _Writer(), dataset)
+        with closing(open_store(told["store"], watcher.wait)) as store:
+            run = plans.carry_out(request, store, told["store"], watcher, dataset)
         write_run(run)
         _write({"step": ["done", 1, 1]})
     except RecdemoError as error:
@@ -122,6 +123,9 @@ class _Writer:
     def row(self, label: str, done: int, total: int) -> None:
         self._model, self._done, self._total = label, done, total
         _write({"step": [label, done, total]})
+
+    def wait(self, reason: str) -> None:
+        _write({"step": [reason, self._done, self._total]})
 
     def step(self, name: str, done: int, total: int) -> None:
         if name == "querying" and self._done == self._total - 1:  # all are loaded, now judged

@@ -23,7 +23,7 @@ def open_services(wanted: Wanted) -> Services:
         search=lambda query, limit: late.bench.search(query, limit),
         item=lambda row: late.bench.item(row),
         prepare=lambda *asked: late.bench.prepare(*asked),
-        recommend=lambda model, row, k: late.bench.recommend(model, row, k),
+        recommend=lambda *asked: late.bench.recommend(*asked),
         truth=lambda row, k: late.bench.truth(row, k),
         choices=lambda: late.bench.choices(),
         more_choices=late.more_choices,
