@@ -127,7 +127,7 @@ def lock_of(home, model):
     return folder.with_name(f"{folder.name}.lock")
 
 
-SYNOPSES = "item_id,title,synopsis\na,Ant,walks far\nb,Bee,flies far\nc,Cat,\n"
+SYNOPSES = "item_id,title,synopsis\na,Ant,walks far\nb,Bee,flies home\nc,Cat,\nd,Dog,walks home\n"
 
 
 async def test_an_item_without_synopsis_vector_and_truth_list_says_so(home, tmp_path):
@@ -145,10 +145,17 @@ async def test_an_item_without_synopsis_vector_and_truth_list_says_so(home, tmp_
         await settle(app, pilot)
         assert "nobody touched it" in note(app, "right")
         await look_up(app, pilot, "ant")
-        assert titles(app, "left") == ["Bee"]
+        assert sorted(titles(app, "left")) == ["Bee", "Dog"]
         await pilot.press("f5", "f7")
         await settle(app, pilot)
         assert "nothing to evaluate against" in told(app)[-1]
+
+
+async def test_items_that_cannot_be_read_say_so_on_the_screen(home, tmp_path):
+    app = RecdemoApp(open_services(Wanted("nowhere", None, "embedded", ReadOptions())))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "'nowhere'" in said(app, "#item"))
+        assert said(app, "#item") == told(app)[0]
 
 
 async def test_a_fault_of_both_sides_is_told_once_and_told_again_after_an_answer():

@@ -76,6 +76,12 @@ class Asking:
         note: str  # why the state is lost
 
     @dataclass
+    class Shut(Message):
+        """The data set cannot be read."""
+
+        reason: str
+
+    @dataclass
     class FoundItems(Message):
         """What a query finds."""
 
@@ -93,7 +99,7 @@ class Asking:
 
     def open(self) -> None:
         """Read the data set."""
-        ask(self._widget, "open", self._open)
+        ask(self._widget, "open", self._open, lambda error: self.Shut(str(error)))
 
     def _open(self) -> Message:
         facts, path = self._services.open(), self._services.state()

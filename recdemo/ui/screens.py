@@ -95,6 +95,11 @@ class MainScreen(Screen[None]):
             self.sides.begin("right", right, facts.right)
         self._search(self.query_one("#search", Input).value)
 
+    @on(Asking.Shut)
+    def _shut(self, message: Asking.Shut) -> None:
+        self.query_one("#item", ItemCard).update(clean(message.reason))
+        self.app.notify(clean(message.reason), severity="error", markup=False)
+
     # --- search and item ---
 
     @on(Input.Changed, "#search")
