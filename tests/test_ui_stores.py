@@ -24,7 +24,7 @@ def told(app):
 
 
 async def until(pilot, fits):
-    for _ in range(400):
+    for _ in range(1200):
         await pilot.pause(0.05)
         if fits():
             return
@@ -85,7 +85,7 @@ async def test_a_collection_in_use_elsewhere_is_waited_for_and_the_rest_goes_on(
         await look_up(app, pilot, "bee")
         model = app.main.sides.pane("left").ready.replace("baseline:", "")
         with FileLock(lock_of(home, model)):
-            for words in ("cat", "dog", "eel", "ant", "bee", "cat", "dog"):
+            for words in ("cat", "dog"):
                 await look_up(app, pilot, words, but=("recommend-left",))
                 assert said(app, "#item").lower().strip("[/] ").startswith(words)
                 assert len(titles(app, "right")) == 4
