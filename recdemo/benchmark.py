@@ -15,7 +15,7 @@ from recdemo.embedding import SILENT, Embedder, Listeners, ModelName, ModelSpec,
 from recdemo.embedding.options import DEFAULT_EMBED_OPTIONS, EmbedOptions
 from recdemo.errors import EmbeddingError, RecdemoError
 from recdemo.facts import agreement, published_rows, truth_facts
-from recdemo.judging import Judged, Judging, Reopen
+from recdemo.judging import Judged, Reopen, judges
 from recdemo.loading import Loaded, ensure_collection
 from recdemo.protocols import Judge, Judgment, OneShot, Overlap
 from recdemo.runs import (
@@ -94,7 +94,7 @@ def evaluate(
     waiting: list[_Waiting] = []
     skipped = []
     pairs = [(texts, name) for texts in plan.texts for name in plan.models]
-    with Judging(store, judge, reopen, len(pairs)) as judging:
+    with judges(store, judge, reopen, len(pairs)) as submit:
         for i, (texts, name) in enumerate(pairs):
             watcher.row(str(name), i, len(pairs))
             try:
@@ -102,7 +102,7 @@ def evaluate(
                 if not _stands_already(embedder.spec, texts, waiting, plan):
                     loaded = _loaded(dataset, store, texts, embedder, watcher)
                     watcher.step("querying", 0, judge.n_queries)
-                    answer = judging.submit(loaded.info.name)
+                    answer = submit(loaded.info.name)
                     waiting.append(_Waiting(name, texts, embedder.spec, loaded, answer))
             except EmbeddingError as error:
                 if plan.must_run:

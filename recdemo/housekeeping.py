@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from recdemo.errors import StoreError
 from recdemo.runs import Run
 from recdemo.store import PLAIN, Batch, CollectionInfo, Layout, VectorStore
+from recdemo.study_copies import DEAD
 
 
 def unasked(
@@ -16,14 +17,18 @@ def unasked(
     A run asks for exactly the collections of its rows: after a change of texts, of a model's
     revision or of options, the same request gives other fingerprints, and the old ones stay
     behind. What was loaded ahead of a run has none yet, so what is young is kept, and so is
-    what may be under way.
+    what may be under way. The copy of an index study serves nobody once that has ended.
 
     Args:
         older_than: days.
     """
     wanted = {row.fingerprint for run in runs for row in run.rows}
-    limit = now - timedelta(days=older_than)
-    return [info for info in collections if info.fingerprint not in wanted and _made(info) <= limit]
+    age = timedelta(days=older_than)
+
+    def is_old(info: CollectionInfo) -> bool:
+        return _made(info) <= now - (min(age, DEAD) if info.is_study else age)
+
+    return [info for info in collections if info.fingerprint not in wanted and is_old(info)]
 
 
 def _made(info: CollectionInfo) -> datetime:

@@ -6,14 +6,9 @@ has to be filtered, which would change how a graph is walked, and the exact sear
 evaluation finds. Evaluation itself stays exact.
 """
 
-import hashlib
-import json
-import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -22,11 +17,10 @@ from numpy.typing import NDArray
 from recdemo.errors import StoreError
 from recdemo.neighbors import nearest_with_ties
 from recdemo.scoring.recall import score_lists
+from recdemo.scoring.statistics import intervals
 from recdemo.store import (
     EXACT,
     PLAIN,
-    STUDY,
-    Batch,
     CollectionInfo,
     IntArray,
     Layout,
@@ -36,13 +30,15 @@ from recdemo.store import (
     VectorStore,
 )
 from recdemo.store.sizes import memory_per_item
+from recdemo.study_copies import copied, remove_dead
 from recdemo.truth import Truth
 
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is worked on, done, total
+FloatArray: TypeAlias = NDArray[np.float64]
 
 TIMED = 200  # queries whose time is taken, each on its own
 SEED = 20250705
-_DEAD = timedelta(days=1)  # no study takes as long
+MOST_EF = 2**16  # beyond which a search of all is faster whatever the catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ class Plan:
     quantizations: tuple[Quantization, ...]  # at the middle m and ef, with and without rescoring
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StudyRow:
     """How one layout does, searched in one way."""
 
@@ -70,6 +66,9 @@ class StudyRow:
     queries: int
     of_exact: float  # share of the exact K nearest that is found
     recall: float  # Recall@K by the truth
+    interval: tuple[float, float] | None  # of it, 95 %; None for too few queries
+    chance: float  # what Recall@K is by chance
+    scores: FloatArray = field(repr=False)  # (q,) Recall@K of each query item
     per_second: float  # queries, one after the other
     p50: float  # milliseconds of a query
     p95: float
@@ -103,6 +102,8 @@ def check_plan(plan: Plan) -> None:
                 f"cannot find {plan.k} neighbors among {ef} candidates; give --ef numbers above "
                 f"{plan.k}, as in {','.join(map(str, default_efs(plan.k)))}"
             )
+        if ef > MOST_EF:
+            raise StoreError(f"cannot keep {ef} candidates; give --ef numbers up to {MOST_EF}")
     for m in plan.ms:
         if not 2 <= m <= 256:
             raise StoreError(f"cannot build a graph with {m} links; give --m numbers from 2 to 256")
@@ -126,7 +127,7 @@ def study(
         StoreError: where no index was used, so that the numbers would be those of exact search.
     """
     check_plan(plan)
-    _remove_dead(store, info)
+    remove_dead(store)
     layouts = list(_layouts(plan))
     study = _Study(store, info, truth, queries, plan)
     rows: list[StudyRow] = []
@@ -174,7 +175,7 @@ class _Study:
     def rows(self, layout: Layout, searches: Sequence[Search]) -> Iterator[StudyRow]:
         """Copy the collection into a layout, search it in every way, and delete it again."""
         started = time.perf_counter()
-        with _copied(self._store, self._info, self._truth.rated, layout) as copy:
+        with copied(self._store, self._info, self._truth.rated, layout) as copy:
             took = time.perf_counter() - started
             status = self._store.status(copy.name)
             if layout.is_optimized and not status.indexed_vectors:
@@ -209,6 +210,9 @@ class _Study:
             queries=len(self._queries),
             of_exact=_of_exact(lists, self._exact, plan.k),
             recall=scores.means("recall")[plan.k],
+            interval=intervals(scores.recall)[0],
+            chance=plan.k / (self._truth.n_rated - 1),
+            scores=scores.recall[:, 0],
             per_second=1 / float(seconds.mean()),
             p50=1000 * float(np.quantile(seconds, 0.5)),
             p95=1000 * float(np.quantile(seconds, 0.95)),
@@ -251,45 +255,3 @@ def _of_exact(lists: Sequence[Neighbors], exact: Sequence[Neighbors], k: int) ->
                 shares.append(min(int(hits), most) / most)
         start += len(part.rows)
     return float(np.mean(shares)) if shares else 0.0
-
-
-@contextmanager
-def _copied(
-    store: VectorStore, info: CollectionInfo, rated: NDArray[np.bool_], layout: Layout
-) -> Iterator[CollectionInfo]:
-    """Have the rated items of a collection in another layout for a while."""
-    copy = _copy_of(info, layout, sum(int(rated[b.rows].sum()) for b in store.read(info.name)))
-    try:
-        store.build(copy, _rated(store, info, rated), layout=layout)
-        yield copy
-    finally:  # after Ctrl-C, too
-        if any(each.name == copy.name for each in store.collections()):
-            store.delete(copy.name)
-
-
-def _rated(store: VectorStore, info: CollectionInfo, rated: NDArray[np.bool_]) -> Iterator[Batch]:
-    for batch in store.read(info.name):
-        may = rated[batch.rows]
-        yield Batch(batch.rows[may], batch.vectors[may])
-
-
-def _copy_of(info: CollectionInfo, layout: Layout, count: int) -> CollectionInfo:
-    """Name a copy; two studies of the same collection do not meet."""
-    own = json.dumps([info.fingerprint, asdict(layout), secrets.token_hex(8)])
-    fingerprint = hashlib.sha256(own.encode()).hexdigest()
-    return replace(
-        info,
-        name=f"{info.name}{STUDY}{fingerprint[:8]}",
-        fingerprint=fingerprint,
-        count=count,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        complete=False,
-    )
-
-
-def _remove_dead(store: VectorStore, info: CollectionInfo) -> None:
-    """Remove what studies left that were killed; a younger copy may be another's at work."""
-    limit = (datetime.now(UTC) - _DEAD).isoformat(timespec="seconds")
-    for each in store.collections():
-        if each.name.startswith(info.name + STUDY) and each.created < limit:
-            store.delete(each.name)

@@ -7,10 +7,11 @@ for itself.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 from recdemo.processes import Processes, n_processors
 from recdemo.protocols import Judge, Judgment
@@ -34,42 +35,33 @@ class Judged:
     seconds: float
 
 
-class Judging:
-    """Judges collections one after the other here, or side by side in other processes.
+Submit: TypeAlias = Callable[[str], Callable[[], Judged]]
+
+
+@contextmanager
+def judges(
+    store: VectorStore, judge: Judge, reopen: Reopen | None, n_collections: int
+) -> Iterator[Submit]:
+    """Have what begins to judge a collection; what that returns waits for the answer.
+
+    Collections are judged one after the other here, or side by side in other processes.
 
     Args:
         store: asked here, where no processes are used.
         reopen: opens the same store in another process; None: everything is done here.
         n_collections: how many will come.
     """
+    workers = min(n_processors(), n_collections, MOST)
+    if reopen is None or workers < 2 or n_collections < FEWEST:
+        yield partial(_at_once, store, judge)
+        return
+    with Processes(workers, _prepare, (reopen, judge.light()), LOST) as processes:
+        yield partial(processes.submit, _work)
 
-    def __init__(
-        self, store: VectorStore, judge: Judge, reopen: Reopen | None, n_collections: int
-    ) -> None:
-        self._store, self._judge = store, judge
-        self._beside: Processes | None = None
-        workers = min(n_processors(), n_collections, MOST)
-        if reopen is not None and workers > 1 and n_collections >= FEWEST:
-            self._beside = Processes(workers, _prepare, (reopen, judge.light()), LOST)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._beside is not None:
-            self._beside.__exit__(kind, error, trace)
-
-    def submit(self, name: str) -> Callable[[], Judged]:
-        """Begin to judge a collection; what is returned waits for the answer."""
-        if self._beside is None:
-            judged = _judge(self._store, self._judge, name)
-            return lambda: judged
-        return self._beside.submit(_work, name)
+def _at_once(store: VectorStore, judge: Judge, name: str) -> Callable[[], Judged]:
+    judged = _judge(store, judge, name)
+    return lambda: judged
 
 
 def _judge(store: VectorStore, judge: Judge, name: str) -> Judged:

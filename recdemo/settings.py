@@ -4,14 +4,21 @@ from functools import cache
 from pathlib import Path
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from recdemo.errors import RecdemoError
+
+ENV_FILE = ".env"
+_PREFIX = "RECDEMO_"
 
 
 class Settings(BaseSettings):
     """What the environment says; our own variables start with ``RECDEMO_``."""
 
-    model_config = SettingsConfigDict(env_prefix="RECDEMO_", env_file=".env", extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX, env_file=ENV_FILE, env_ignore_empty=True, extra="ignore"
+    )
 
     home: Path = Field(default_factory=lambda: user_data_path("recdemo", appauthor=False))
     store: str = "embedded"
@@ -52,5 +59,18 @@ class Settings(BaseSettings):
 
 @cache
 def settings() -> Settings:
-    """Read the settings once per process."""
-    return Settings()
+    """Read the settings once per process; what is empty counts as not set."""
+    try:
+        return Settings()
+    except UnicodeDecodeError as error:
+        raise RecdemoError(
+            f"cannot read {Path(ENV_FILE).resolve()}: it is not UTF-8; write it anew, or move it "
+            "away"
+        ) from error
+    except ValidationError as error:  # which holds values, that may be secret
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise RecdemoError(
+            f"cannot use {name if name.isupper() else _PREFIX + name.upper()}: "
+            f"{first['msg'].lower()}; correct it in the environment or in {ENV_FILE}"
+        ) from error

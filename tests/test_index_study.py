@@ -5,7 +5,9 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +16,11 @@ from typer.testing import CliRunner
 from recdemo.charts.frontier import draw, words
 from recdemo.cli import app
 from recdemo.errors import StoreError
-from recdemo.housekeeping import chosen
+from recdemo.housekeeping import chosen, unasked
 from recdemo.index_study import Plan, StudyRow, check_plan, default_efs, study
 from recdemo.protocols import score_collection
-from recdemo.report.index_study import columns, sentences
+from recdemo.report.index_study import columns, record, sentences
+from recdemo.scoring.statistics import intervals
 from recdemo.store import STUDY, CollectionInfo, Layout, VectorStore
 from recdemo.store.edge import EdgeStore
 from recdemo.store.sizes import memory_per_item
@@ -217,23 +220,31 @@ def test_a_full_vector_takes_four_bytes_a_number() -> None:
     assert memory_per_item(Layout(), 1024, 10**6) == 4096
 
 
-def invented(**different: object) -> StudyRow:
+def invented(recall: float = 0.17, spread: float = 0.0, **different: Any) -> StudyRow:
+    """Invent a row; items differ by up to *spread* from a mean of *recall*, half each way."""
+    scores = np.full(400, recall) + np.tile([-spread, spread], 200)
     plain = StudyRow(
-        "a:b", 1024, "native", "none", None, None, None, 100, 3706, 1.0, 0.17, 500.0, 2.0, 2.5,
-        4096.0, 8200.0, 0.5, 0,
+        model="a:b", dimension=1024, how="native", quantization="none", m=None, ef=None,
+        rescored=None, k=100, queries=400, of_exact=1.0, recall=recall,
+        interval=intervals(scores[:, None])[0], chance=0.027, scores=scores, per_second=500.0,
+        p50=2.0, p95=2.5, bytes_per_item=4096.0, disk_bytes_per_item=8200.0, build_seconds=0.5,
+        indexed=0,
     )  # fmt: skip
-    return replace(plain, **different)  # type: ignore[arg-type]
+    return replace(plain, **different)
+
+
+SCALAR: dict[str, Any] = {"quantization": "scalar", "m": 16, "ef": 256, "bytes_per_item": 1080.0}
 
 
 def test_sentences_name_the_cheapest_that_is_good_enough_and_answer_the_question() -> None:
-    scalar = {"quantization": "scalar", "m": 16, "ef": 256, "bytes_per_item": 1080.0}
     rows = [
         invented(),
-        invented(**scalar, rescored=True, recall=0.1695, p50=0.5),
-        invented(**scalar, rescored=False, recall=0.160, p50=0.4),
-        invented(dimension=256, recall=0.150, bytes_per_item=1024.0),
+        invented(0.1695, **SCALAR, rescored=True, p50=0.5),
+        invented(0.160, **SCALAR, rescored=False, p50=0.4),
+        invented(0.150, dimension=256, bytes_per_item=1024.0),
     ]
     told = " ".join(sentences(rows))
+    assert "400 query items; chance: Recall@100 0.0270; " in told
     assert (
         "99 % of the best exact Recall@100 (0.1700, 1024 numbers in full) is kept with the fewest "
         "bytes by a:b@1024 (HNSW m 16, ef 256, scalar, rescored): 0.1695 at 1,080 bytes per item "
@@ -243,6 +254,37 @@ def test_sentences_name_the_cheapest_that_is_good_enough_and_answer_the_question
         "a:b@1024 in scalar quantization (0.1695, 1,080 bytes) finds more than 256 in full "
         "(0.1500, 1,024 bytes)." in told
     )
+
+
+def test_what_differs_by_luck_only_cannot_be_told_apart() -> None:
+    rows = [
+        invented(),
+        invented(0.151, spread=0.1, **SCALAR, rescored=True),
+        invented(0.150, dimension=256, bytes_per_item=1024.0),
+    ]
+    assert any(
+        "in scalar quantization (0.1510, 1,080 bytes) cannot be told from 256 in full" in each
+        for each in sentences(rows)
+    )
+
+
+def test_a_row_that_is_as_good_only_by_luck_is_not_recommended() -> None:
+    lucky = invented(0.171, spread=0.1, **SCALAR, rescored=False, of_exact=0.5)
+    assert lucky.recall > invented().recall
+    told = sentences([invented(), lucky])
+    assert any(each.startswith("Nothing smaller surely keeps 99 % of the best") for each in told)
+
+
+def test_of_what_is_no_better_than_chance_there_is_nothing_to_keep() -> None:
+    told = sentences([invented(0.0275, spread=0.02), invented(0.0275, **SCALAR, rescored=True)])
+    assert told[1].startswith("There is nothing to keep of the best exact Recall@100 (0.0275, ")
+    assert told[1].endswith("that is no better than chance.")
+
+
+def test_a_few_query_items_say_nothing_of_what_is_kept() -> None:
+    few: dict[str, Any] = {"interval": None, "queries": 20}
+    told = sentences([invented(**few), invented(**few, **SCALAR, rescored=True)])
+    assert told[1].startswith("20 query items are too few to say what keeps ")
 
 
 def test_sentences_say_where_an_index_is_of_no_use_yet() -> None:
@@ -285,7 +327,7 @@ def test_the_command_studies_a_bundled_model(
     call: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
     chart = tmp_path / "frontier.svg"
-    options = ("--m", "8", "--quantization", "none,scalar", "--sample", "200", "--k", "10")
+    options = ("--m", "8,8", "--quantization", "none,scalar,none", "--sample", "200", "--k", "10")
     code, out, _ = call(
         "bundled:all-minilm-l6-v2@64", *options, "--format", "json", "--chart", str(chart)
     )
@@ -304,6 +346,10 @@ def test_the_command_studies_a_bundled_model(
     [
         (("nobody:model",), 1, "unknown model 'nobody:model'"),
         (("baseline:genre", "--quantization", "cubic"), 2, "'cubic' is not one of none, scalar"),
+        (("baseline:genre", "--quantization", ","), 2, "',' is not one of none, scalar"),
+        (("baseline:genre", "--ef", "1e3"), 1, "cannot read --ef '1e3'"),
+        (("baseline:genre", "--ef", "99999999999999999999"), 1, "give --ef numbers up to 65536"),
+        (("baseline:genre", "--m", "0"), 1, "cannot read --m '0'"),
         (("baseline:genre", "--ef", "50"), 1, "cannot find 100 neighbors among 50 candidates"),
         (("baseline:genre", "--k", "4000"), 1, "4000"),
         (("baseline:genre", "--sample", "3"), 1, "a sample of 3 query items says nothing"),
@@ -335,6 +381,32 @@ def test_the_table_of_the_readme_is_that_of_the_formula() -> None:
 
 def test_where_nothing_smaller_is_good_enough_that_is_said() -> None:
     assert (
-        "Nothing smaller keeps 99 % of the best exact Recall@100 (0.1700, 1024 numbers in full, "
-        "4,096 bytes per item)." in sentences([invented(), invented(m=8, ef=128, recall=0.1)])
+        "Nothing smaller surely keeps 99 % of the best exact Recall@100 (0.1700, 1024 numbers in "
+        "full, 4,096 bytes per item)." in sentences([invented(), invented(0.1, m=8, ef=128)])
     )
+
+
+def test_programs_get_intervals_and_chance_and_no_scores_per_item(rows: list[StudyRow]) -> None:
+    plain = record(rows[0])
+    assert plain["chance"] == pytest.approx(K / (RATED.sum() - 1))
+    low, high = plain["interval"]
+    assert low < plain["recall"] < high
+    assert "scores" not in plain
+    json.dumps(plain)
+
+
+def test_no_lock_file_is_left_of_a_copy(store: EdgeStore, rows: list[StudyRow]) -> None:
+    assert not list(store._folder.glob(f"*{STUDY}*"))
+
+
+def test_a_copy_that_a_killed_study_left_is_listed_as_one_and_pruned_after_a_day(
+    home: Path,
+) -> None:
+    store = EdgeStore(home / "collections")
+    copy = leftover(store, "2026-01-01T00:00:00+00:00")
+    listed = CliRunner().invoke(app, ["collections", "list", "--format", "json"])
+    assert [each["state"] for each in json.loads(listed.stdout)] == ["study copy"]
+    now = datetime(2026, 1, 3, tzinfo=UTC)
+    assert unasked([copy], [], 7, now) == [copy]
+    assert unasked([replace(copy, created="2026-01-02T12:00:00+00:00")], [], 7, now) == []
+    assert unasked([replace(copy, name="a")], [], 7, now) == []

@@ -7,7 +7,7 @@ import pytest
 
 from recdemo import judging
 from recdemo.errors import EmbeddingError, StoreError
-from recdemo.judging import Judging
+from recdemo.judging import judges
 from recdemo.plans import Request, carry_out
 from recdemo.protocols import Judgment
 from recdemo.runs import differences
@@ -62,36 +62,36 @@ def test_processes_give_the_numbers_of_one(home, tmp_path):
 
 
 def test_several_collections_are_judged_in_other_processes():
-    with Judging(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
-        answers = [beside.submit(name) for name in "abc"]
+    with judges(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
+        answers = [beside(name) for name in "abc"]
         assert os.getpid() not in {process_of(answer) for answer in answers}
 
 
 @pytest.mark.parametrize(("reopen", "n"), [(None, 9), (MemoryStore, 2)])
 def test_few_collections_or_a_store_of_this_process_are_judged_here(reopen, n):
-    with Judging(MemoryStore(), FakeJudge(), reopen, n) as here:
-        assert process_of(here.submit("a")) == os.getpid()
+    with judges(MemoryStore(), FakeJudge(), reopen, n) as here:
+        assert process_of(here("a")) == os.getpid()
 
 
 def test_an_error_in_a_process_comes_back_as_it_was():
-    with Judging(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
-        answer = beside.submit("refuse")
+    with judges(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
+        answer = beside("refuse")
         with pytest.raises(EmbeddingError, match="no vector for what is asked"):
             answer()
 
 
 def test_a_process_that_is_ended_from_outside_is_one_line():
-    with Judging(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
-        answer = beside.submit("end")
+    with judges(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
+        answer = beside("end")
         with pytest.raises(StoreError, match="ended from outside"):
             answer()
 
 
 def test_an_error_here_does_not_wait_for_the_work_there():
     def interrupted() -> None:
-        with Judging(MemoryStore(), FakeJudge(), MemoryStore, 9) as beside:
+        with judges(MemoryStore(), FakeJudge(), MemoryStore, 9) as beside:
             for name in "abcdefghi":
-                beside.submit(name)
+                beside(name)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -100,6 +100,6 @@ def test_an_error_here_does_not_wait_for_the_work_there():
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held here")
 def test_a_process_is_deaf_to_ctrl_c_from_its_first_moment_and_this_one_is_not():
-    with Judging(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
-        assert process_of(beside.submit("deaf")) == 1
+    with judges(MemoryStore(), FakeJudge(), MemoryStore, 3) as beside:
+        assert process_of(beside("deaf")) == 1
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -42,7 +42,7 @@ def list_(
         Column("Data set", False, tuple(info.dataset for info, _ in rows), 3),
         Column("Items", True, tuple(f"{info.count:,}" for info, _ in rows)),
         Column("MB", True, tuple(f"{status.bytes_on_disk / 1e6:,.1f}" for _, status in rows)),
-        Column("State", False, tuple(status.state for _, status in rows)),
+        Column("State", False, tuple(_state(info, status) for info, status in rows)),
         Column("Made", False, tuple(info.created[:10] for info, _ in rows), 4),
         Column("Name", False, tuple(info.name for info, _ in rows), 1),
     ]
@@ -146,12 +146,17 @@ def _versions(store: "VectorStore") -> str:
     return ", ".join(f"{name} {version}" for name, version in store.versions().items())
 
 
+def _state(info: "CollectionInfo", status: "CollectionStatus") -> str:
+    """Say that a complete collection is a copy that an index study left, if it is."""
+    return "study copy" if info.is_study and info.complete else status.state
+
+
 def _record(info: "CollectionInfo", status: "CollectionStatus") -> dict[str, object]:
     return {
         **asdict(info),
         "bytes": status.bytes_on_disk,
         "indexed_vectors": status.indexed_vectors,
-        "state": status.state,
+        "state": _state(info, status),
     }
 
 

@@ -1,6 +1,5 @@
 """``recdemo index-study``: what approximate search costs."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +12,13 @@ from recdemo.cli.options import (
     OutputOption,
     Overlap,
     RunFormat,
+    SampleOption,
     StoreOption,
     TextOption,
     parse_ks,
     parse_names,
 )
-from recdemo.cli.output import check_output, notice, progress
+from recdemo.cli.output import bar, check_output, notice, progress
 from recdemo.cli.stores import opens_store
 from recdemo.cli.tabular import show_table
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from recdemo.dataset.options import ReadOptions
     from recdemo.embedding.options import EmbedOptions
     from recdemo.index_study import Plan, StudyRow
-    from recdemo.store import CollectionInfo, Quantization, VectorStore
+    from recdemo.index_study import Progress as Progressed
+    from recdemo.store import CollectionInfo, Quantization
 
 
 @opens_store
@@ -51,9 +52,7 @@ def index_study(
     quantization: Annotated[
         str, typer.Option(help="Of none, scalar, binary, turbo; a comma list.")
     ] = "none,scalar,binary,turbo",
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="Ask for so many query items only, not for all.")
-    ] = None,
+    sample: SampleOption = None,
     store: StoreOption = "embedded",
     format: Annotated[RunFormat, typer.Option("--format")] = RunFormat.TABLE,
     output: OutputOption = None,
@@ -65,23 +64,25 @@ def index_study(
     embed: "EmbedOptions",
 ) -> None:
     """Measure what HNSW graphs and quantized vectors cost: recall, speed and bytes."""
-    from dataclasses import asdict
-
     from recdemo.charts.saving import check_ending
     from recdemo.index_study import Plan, check_plan, default_efs
-    from recdemo.report.index_study import columns, sentences
+    from recdemo.report.index_study import columns, record, sentences
 
     check_output(output)
     if chart is not None:
         check_ending(chart)
         check_output(chart)
-    wanted = _quantizations(quantization)
-    plan = Plan(k, parse_ks(ef) or default_efs(k), parse_ks(m) or (), wanted)
+    plan = Plan(
+        k,
+        tuple(sorted(set(parse_ks(ef, "--ef") or default_efs(k)))),
+        tuple(sorted(set(parse_ks(m, "--m") or ()))),
+        _quantizations(quantization),
+    )
     check_plan(plan)
     data = open_items(dataset, read)
     rows = _study(models, data, text, truth.value, plan, sample, store, embed)
     lines = ["", *sentences(rows)]
-    show_table(columns(rows), [asdict(row) for row in rows], format, output, lines)
+    show_table(columns(rows), [record(row) for row in rows], format, output, lines)
     if chart is not None:
         from recdemo.charts.frontier import draw
 
@@ -95,11 +96,12 @@ def _quantizations(text: str) -> "tuple[Quantization, ...]":
 
     known: tuple[Quantization, ...] = get_args(Quantization)
     names = parse_names(text)
-    for name in names:
-        if name not in known:
-            raise typer.BadParameter(
-                f"{name!r} is not one of {', '.join(known)}", param_hint="--quantization"
-            )
+    wrong = [name for name in names if name not in known]
+    if wrong or not names:
+        raise typer.BadParameter(
+            f"{wrong[0] if wrong else text!r} is not one of {', '.join(known)}",
+            param_hint="--quantization",
+        )
     return tuple(each for each in known if each in names)
 
 
@@ -115,54 +117,34 @@ def _study(
 ) -> "list[StudyRow]":
     from contextlib import closing
 
+    from recdemo.cli.loading import fill_texts, load_all
+    from recdemo.embedding import parse_models
     from recdemo.index_study import study
     from recdemo.scoring.sampling import check_size, draw_sample
     from recdemo.store import open_store
+    from recdemo.texts import one_text_name
     from recdemo.truth.files import find_truth
 
+    names = [name for model in models for name in parse_models(model)]
+    texts = fill_texts(data, [one_text_name(text, data.catalog)], names, embed)
+    rows = []
     with progress() as shown, closing(open_store(location, notice)) as store:
-        infos = list(_collections(models, data, text, store, embed, shown))
-        truth = find_truth(data, overlap, plan.k)
+        truth = find_truth(data, overlap, plan.k, bar(shown, "truth"))
         queries = truth.queries
-        if sample is not None and sample < len(queries):
+        if sample is not None:
             check_size(sample)
-            queries = draw_sample(queries, data.counts, sample).queries
-        rows = []
-        for info in infos:
-            label = f"{info.model}@{info.dimension}"
-            task = shown.add_task(label, total=None)
-
-            def told(what: str, done: int, total: int, task=task, label=label) -> None:  # type: ignore[no-untyped-def]
-                shown.update(task, description=f"{label} {what}", completed=done, total=total)
-
-            rows += study(store, info, truth, queries, plan, told)
+            queries = draw_sample(queries, data.counts, min(sample, len(queries))).queries
+        loaded = list(load_all(store, data, texts, names, embed, shown))
+        for info in (each.info for each in loaded):
+            rows += study(store, info, truth, queries, plan, _bar(shown, info))
     return rows
 
 
-def _collections(
-    models: list[str],
-    data: "Dataset",
-    text: str | None,
-    store: "VectorStore",
-    embed: "EmbedOptions",
-    shown: "Progress",
-) -> "Iterator[CollectionInfo]":
-    """Yield the collections of the models, loaded where they are not there yet."""
-    from recdemo.cli.output import bar
-    from recdemo.embedding import Listeners, open_embedder, parse_models
-    from recdemo.embedding.estimates import check_cost, estimate
-    from recdemo.loading import ensure_collection
-    from recdemo.texts import fill, one_text_name
+def _bar(shown: "Progress", info: "CollectionInfo") -> "Progressed":
+    label = f"{info.model}@{info.dimension}"
+    task = shown.add_task(label, total=None)
 
-    names = [name for model in models for name in parse_models(model)]
-    texts = fill(
-        data.catalog, one_text_name(text, data.catalog), data.options, embed.on_empty == "skip"
-    )
-    for note in texts.notes:
-        notice(note)
-    if embed.max_cost is not None:
-        check_cost(estimate(names, [texts], embed), embed.max_cost)
-    for name in names:
-        listeners = Listeners(notice, on_pull=bar(shown, f"pulling {name}"))
-        embedder = open_embedder(name, data, texts, embed, listeners)
-        yield ensure_collection(store, data, texts, embedder, bar(shown, str(embedder.spec))).info
+    def told(what: str, done: int, total: int) -> None:
+        shown.update(task, description=f"{label} {what}", completed=done, total=total)
+
+    return told

@@ -8,18 +8,14 @@ import typer
 from recdemo.cli.data import open_items, reads_items
 from recdemo.cli.embedding_options import may_embed
 from recdemo.cli.options import DatasetOption, OutputOption, RunFormat, StoreOption, TextOption
-from recdemo.cli.output import bar, check_output, notice, progress
+from recdemo.cli.output import check_output, notice, progress
 from recdemo.cli.stores import ReplicasOption, ShardsOption, opens_store
 from recdemo.cli.tabular import show_table
 
 if TYPE_CHECKING:
-    from recdemo.dataset import Dataset
     from recdemo.dataset.options import ReadOptions
-    from recdemo.embedding import ModelName
     from recdemo.embedding.options import EmbedOptions
     from recdemo.loading import Loaded
-    from recdemo.store import Layout
-    from recdemo.texts import Texts
 
 
 @opens_store
@@ -41,51 +37,21 @@ def load(
     embed: "EmbedOptions",
 ) -> None:
     """Fill one collection for each model, dimension and text; what is there stays."""
+    from contextlib import closing
+
+    from recdemo.cli.loading import fill_texts, load_all
     from recdemo.embedding import parse_models
-    from recdemo.embedding.estimates import check_cost, estimate
-    from recdemo.store import Layout
-    from recdemo.texts import fill, text_names
+    from recdemo.store import Layout, open_store
+    from recdemo.texts import text_names
 
     check_output(output)
     names = [name for model in models for name in parse_models(model)]
     data = open_items(dataset, read)
-    skip = embed.on_empty == "skip"
-    texts = [
-        fill(data.catalog, each, data.options, skip) for each in text_names(text, data.catalog)
-    ]
-    for note in dict.fromkeys(note for each in texts for note in each.notes):
-        notice(note)
-    if embed.max_cost is not None:
-        check_cost(estimate(names, texts, embed), embed.max_cost)
+    texts = fill_texts(data, text_names(text, data.catalog), names, embed)
     layout = Layout(shards=shards, replicas=replicas)
-    _show(_load_all(names, data, texts, store, embed, layout), store, format, output)
-
-
-def _load_all(
-    names: "list[ModelName]",
-    data: "Dataset",
-    texts: "list[Texts]",
-    location: str,
-    options: "EmbedOptions",
-    layout: "Layout",
-) -> "list[Loaded]":
-    from contextlib import closing
-
-    from recdemo.embedding import Listeners, open_embedder
-    from recdemo.loading import ensure_collection
-    from recdemo.store import open_store
-
-    done = []
-    with progress() as shown, closing(open_store(location, notice)) as store:
-        for each in texts:
-            for name in names:
-                listeners = Listeners(notice, on_pull=bar(shown, f"pulling {name}"))
-                embedder = open_embedder(name, data, each, options, listeners)
-                if embedder.spec.reads_text or each is texts[0]:
-                    label = f"{embedder.spec} on {each.name}"
-                    told = bar(shown, label)
-                    done.append(ensure_collection(store, data, each, embedder, told, layout))
-    return done
+    with progress() as shown, closing(open_store(store, notice)) as opened:
+        done = list(load_all(opened, data, texts, names, embed, shown, layout))
+    _show(done, store, format, output)
 
 
 def _show(done: "list[Loaded]", store: str, format: RunFormat, output: Path | None) -> None:

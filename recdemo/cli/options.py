@@ -78,13 +78,13 @@ def parse_names(text: str | None) -> tuple[str, ...]:
     return tuple(name for part in (text or "").split(",") if (name := part.strip()))
 
 
-def parse_ks(text: str | None) -> tuple[int, ...] | None:
-    """Read a comma list of whole numbers above 0."""
+def parse_ks(text: str | None, option: str = "--k") -> tuple[int, ...] | None:
+    """Read the comma list of whole numbers above 0 of an *option*."""
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdecimal() and int(part) > 0 for part in parts):
         raise DatasetError(
-            f"cannot read --k {text!r}; expected whole numbers above 0, as in 10,100"
+            f"cannot read {option} {text!r}; expected whole numbers above 0, as in 10,100"
         )
     return tuple(int(part) for part in parts)

@@ -25,6 +25,11 @@ class Column:
         return max(map(len, (self.title, *self.cells)))
 
 
+def span(ends: tuple[float, float] | None) -> str:
+    """Return the interval of a score as text, ``-`` where there are too few queries for one."""
+    return "-" if ends is None else f"{ends[0]:.4f}-{ends[1]:.4f}"
+
+
 def fitting(shown: list[Column], width: int) -> list[Column]:
     """Leave out the least important columns until the rest fits into *width*."""
     while sum(column.width + GAP for column in shown) > width + GAP:

@@ -1,10 +1,13 @@
 """An index study as a table, and what it comes to in sentences."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import groupby
+from typing import Any
 
 from recdemo.index_study import StudyRow
-from recdemo.report.columns import Column
+from recdemo.report.columns import Column, span
+from recdemo.scoring.statistics import intervals
 
 KEPT = 0.99  # of the best exact recall: what counts as good enough
 
@@ -18,19 +21,26 @@ def columns(rows: Sequence[StudyRow]) -> list[Column]:
 
     one_model = len({row.model for row in rows}) == 1
     return [
-        column("Model", False, [row.model for row in rows], 6 if one_model else 0),
+        column("Model", False, [row.model for row in rows], 7 if one_model else 0),
         column("Dim", True, [str(row.dimension) for row in rows]),
         column("Search", False, [row.way for row in rows]),
         column("Of exact", True, [f"{row.of_exact:.4f}" for row in rows]),
         column(f"Recall@{k}", True, [f"{row.recall:.4f}" for row in rows]),
+        column("95 %", True, [span(row.interval) for row in rows], 2),
         column("B/item", True, [f"{row.bytes_per_item:,.0f}" for row in rows]),
         column("Queries/s", True, [f"{row.per_second:,.0f}" for row in rows]),
-        column("p50 ms", True, [f"{row.p50:.2f}" for row in rows], 2),
+        column("p50 ms", True, [f"{row.p50:.2f}" for row in rows], 3),
         column("p95 ms", True, [f"{row.p95:.2f}" for row in rows], 1),
-        column("Disk B/item", True, [f"{row.disk_bytes_per_item:,.0f}" for row in rows], 4),
-        column("Build s", True, [f"{row.build_seconds:.1f}" for row in rows], 3),
-        column("Indexed", True, [f"{row.indexed:,}" for row in rows], 5),
+        column("Disk B/item", True, [f"{row.disk_bytes_per_item:,.0f}" for row in rows], 5),
+        column("Build s", True, [f"{row.build_seconds:.1f}" for row in rows], 4),
+        column("Indexed", True, [f"{row.indexed:,}" for row in rows], 6),
     ]
+
+
+def record(row: StudyRow) -> dict[str, Any]:
+    """Return a row as plain values, without the scores per query."""
+    names = (each.name for each in fields(StudyRow) if each.name != "scores")
+    return {name: getattr(row, name) for name in names}
 
 
 def sentences(rows: Sequence[StudyRow]) -> list[str]:
@@ -38,8 +48,8 @@ def sentences(rows: Sequence[StudyRow]) -> list[str]:
     exact = [row for row in rows if row.m is None]
     best = max(exact, key=lambda row: row.recall)
     told = [
-        f"{best.queries:,} query items; times are of single queries on a warm collection, one "
-        "after the other, from question to answer.",
+        f"{best.queries:,} query items; chance: Recall@{best.k} {best.chance:.4f}; times are of "
+        "single queries on a warm collection, one after the other, from question to answer.",
         _enough(rows, best),
         *_halves(rows, exact),
         *_warnings(rows),
@@ -48,19 +58,45 @@ def sentences(rows: Sequence[StudyRow]) -> list[str]:
 
 
 def _enough(rows: Sequence[StudyRow], best: StudyRow) -> str:
-    """Name the row with the fewest bytes that keeps nearly all of the best exact recall."""
-    kept = [row for row in rows if row.recall >= KEPT * best.recall]
+    """Name the row with the fewest bytes that surely keeps nearly all of the best exact recall."""
+    exact = f"the best exact Recall@{best.k} ({best.recall:.4f}, {best.dimension} numbers in full"
+    if best.interval is None:
+        return f"{best.queries:,} query items are too few to say what keeps {exact})."
+    if best.interval[0] <= best.chance:
+        return f"There is nothing to keep of {exact}): that is no better than chance."
+    kept = [row for row in rows if _keeps(row, best)]
     least = min(kept, key=lambda row: (row.bytes_per_item, -row.recall))
     if least is best:
         return (
-            f"Nothing smaller keeps {100 * KEPT:.0f} % of the best exact Recall@{best.k} "
-            f"({best.recall:.4f}, {_full(best)}, {best.bytes_per_item:,.0f} bytes per item)."
+            f"Nothing smaller surely keeps {100 * KEPT:.0f} % of {exact}, "
+            f"{best.bytes_per_item:,.0f} bytes per item)."
         )
     return (
-        f"{100 * KEPT:.0f} % of the best exact Recall@{best.k} ({best.recall:.4f}, {_full(best)}) "
-        f"is kept with the fewest bytes by {_name(least)} ({least.way}): {least.recall:.4f} at "
-        f"{least.bytes_per_item:,.0f} bytes per item instead of {best.bytes_per_item:,.0f}."
+        f"{100 * KEPT:.0f} % of {exact}) is kept with the fewest bytes by {_name(least)} "
+        f"({least.way}): {least.recall:.4f} at {least.bytes_per_item:,.0f} bytes per item instead "
+        f"of {best.bytes_per_item:,.0f}."
     )
+
+
+def _keeps(row: StudyRow, best: StudyRow) -> bool:
+    """Tell whether at most a hundredth is lost, by the lower end of the paired 95 % interval."""
+    if row is best:
+        return True
+    ends = _difference(row, best)
+    return ends is not None and ends[0] >= (KEPT - 1) * best.recall
+
+
+def _difference(a: StudyRow, b: StudyRow) -> tuple[float, float] | None:
+    """Return the 95 % interval of how much more *a* finds, on the same items."""
+    [ends] = intervals((a.scores - b.scores)[:, None])
+    return ends
+
+
+def _against(a: StudyRow, b: StudyRow) -> str:
+    ends = _difference(a, b)
+    if ends is not None and ends[0] > 0:
+        return "finds more than"
+    return "finds less than" if ends is not None and ends[1] < 0 else "cannot be told from"
 
 
 def _halves(rows: Sequence[StudyRow], exact: Sequence[StudyRow]) -> list[str]:
@@ -75,10 +111,9 @@ def _halves(rows: Sequence[StudyRow], exact: Sequence[StudyRow]) -> list[str]:
             if not (same and row.rescored and shorter):
                 continue
             near = min(shorter, key=lambda each: abs(each.bytes_per_item - row.bytes_per_item))
-            better = "finds more than" if row.recall > near.recall else "finds no more than"
             found.append(
                 f"{_name(row)} in {row.quantization} quantization ({row.recall:.4f}, "
-                f"{row.bytes_per_item:,.0f} bytes) {better} {near.dimension} in full "
+                f"{row.bytes_per_item:,.0f} bytes) {_against(row, near)} {near.dimension} in full "
                 f"({near.recall:.4f}, {near.bytes_per_item:,.0f} bytes)."
             )
     return found
@@ -99,10 +134,6 @@ def _warnings(rows: Sequence[StudyRow]) -> list[str]:
             "index; indexes pay for larger catalogs."
         )
     return told
-
-
-def _full(row: StudyRow) -> str:
-    return f"{row.dimension} numbers in full"
 
 
 def _name(row: StudyRow) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from recdemo.embedding.baseline import BEHAVIOR
-from recdemo.report.columns import Column
+from recdemo.report.columns import Column, span
 from recdemo.runs import Row, Run, SampleFacts, Slice
 
 _NAMES = {"jaccard": "Jaccard", "cosine": "cosine", "lift": "lift"}
@@ -66,8 +66,7 @@ def paid_columns(rows: Sequence[Row]) -> list[Column]:
 
 def interval(row: Row, name: str) -> str:
     """Return an interval as text, ``-`` where there are too few items for one."""
-    found = row.interval.get(name)
-    return "-" if found is None else f"{found[0]:.4f}-{found[1]:.4f}"
+    return span(row.interval.get(name))
 
 
 def _user_error(row: Row, name: str) -> str:

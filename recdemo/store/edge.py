@@ -26,6 +26,7 @@ from recdemo.errors import StoreError
 from recdemo.store import (
     EXACT,
     PLAIN,
+    STUDY,
     Batch,
     Candidates,
     CollectionInfo,
@@ -195,6 +196,8 @@ class EdgeStore:
             with file_errors(path):
                 path.rename(temporary)  # gone at once, even if what follows is cut short
                 shutil.rmtree(temporary)
+        if STUDY in name:  # which never comes again, and which nobody else waits for
+            locks.remove()
 
     def versions(self) -> dict[str, str]:
         """Tell the version of the engine."""

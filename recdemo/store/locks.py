@@ -39,6 +39,11 @@ class Locks:
         self._notice_after = notice_after
         self._told = False
 
+    def remove(self) -> None:
+        """Remove the lock files of a collection whose name never comes again."""
+        for kind in (USED, NEXT, BUILT):
+            _lock_file(self._path, kind).unlink(missing_ok=True)
+
     @contextmanager
     def building(self) -> Iterator[None]:
         """Be the only one who builds or deletes; waits as long as another one who does lives."""
