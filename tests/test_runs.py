@@ -40,6 +40,15 @@ def test_a_damaged_run_is_one_line(content, home):
         read_run(path)
 
 
+@pytest.mark.parametrize("kept", [0, 100, -30])
+def test_values_per_query_that_were_cut_short_are_one_line(kept, home):
+    path = write_run(evaluate("baseline:popularity"))
+    values = path.with_suffix(".npz")
+    values.write_bytes(values.read_bytes()[:kept])
+    with pytest.raises(StoreError, match="cannot read the run"):
+        read_run(path)
+
+
 def test_a_run_of_a_newer_recdemo_says_so(home):
     path = home / "run.json"
     path.write_text('{"schema": 2}')

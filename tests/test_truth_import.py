@@ -274,6 +274,16 @@ def test_a_folder_without_interactions_is_evaluated_on_imported_lists(home, tmp_
     assert "in the truth list" in similar
 
 
+@pytest.mark.parametrize("kept", [0, 100, -30])
+def test_imported_lists_that_were_cut_short_are_one_line(kept, home, tmp_path):
+    shop = items_only(tmp_path)
+    run("truth", "import", lists(tmp_path, GOOD), "--dataset", shop)
+    [path] = (home / "truths").iterdir()
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(DatasetError, match="cannot read the imported truth lists in"):
+        open_dataset(str(shop))
+
+
 def test_what_needs_interactions_says_so_beside_imported_lists(home, tmp_path):
     folder, path = items_only(tmp_path), lists(tmp_path, GOOD)
     run("truth", "import", path, "--dataset", folder)

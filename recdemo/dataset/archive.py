@@ -16,7 +16,7 @@ from recdemo.errors import DatasetError
 # All that a truncated or altered zip or gzip was seen to raise. ValueError, IndexError and
 # struct errors (as BadZipFile) come from broken offsets, NotImplementedError from methods
 # unknown to Python, RuntimeError from encryption.
-_UNREADABLE = (
+UNREADABLE = (
     OSError,
     EOFError,
     zlib.error,
@@ -37,7 +37,7 @@ def faults_of(label: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise DatasetError(f"{label} does not exist") from error
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise DatasetError(
             f"cannot read {label}: {reason}; it may be truncated or damaged, get it once more"

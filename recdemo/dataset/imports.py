@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from recdemo.dataset.archive import UNREADABLE
 from recdemo.dataset.catalog import Catalog, ids_hash
 from recdemo.dataset.interactions import IntArray
 from recdemo.errors import DatasetError
@@ -33,9 +34,9 @@ def listed_items(catalog: Catalog) -> NDArray[np.bool_] | None:
     listed = np.zeros(len(catalog), np.bool_)
     for path in paths:
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 listed[stored["rows"]] = True
-        except (OSError, KeyError, ValueError, IndexError, EOFError) as error:
+        except (*UNREADABLE, KeyError) as error:
             raise DatasetError(
                 f"cannot read the imported truth lists in {path}: {type(error).__name__}; "
                 "import them once more, or delete the file"

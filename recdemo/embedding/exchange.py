@@ -6,7 +6,6 @@ altered on the way is noticed. Texts go as hashes: who has the texts finds their
 
 import json
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recdemo.dataset.archive import UNREADABLE
 from recdemo.embedding.cache import Cache, ModelKey
 from recdemo.embedding.cache_file import checksum
 from recdemo.embedding.service import FloatArray
@@ -91,7 +91,7 @@ def import_from(cache: Cache, path: Path) -> Imported:
             added += len(texts) - len(there)
     except OSError as error:
         raise StoreError(f"cannot read {path}: {_reason(error)}") from error
-    except (ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (*UNREADABLE, KeyError, TypeError) as error:  # but for OSError, see above
         raise StoreError(
             f"cannot read {path}: {error}; expected a file of 'recdemo cache export'; "
             f"{added:,} vectors were taken in before the fault"

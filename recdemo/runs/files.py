@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recdemo.dataset.archive import UNREADABLE
 from recdemo.errors import StoreError
 from recdemo.runs import (
     CeilingFacts,
@@ -198,7 +199,7 @@ def read_run(path: Path) -> Run:
         if isinstance(schema, int) and schema > SCHEMA:
             raise StoreError(f"{path} was written by a newer recdemo; expected schema {SCHEMA}")
         return from_json(plain, _read_scores(path.with_suffix(".npz")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (*UNREADABLE, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"cannot read the run {path}: {type(error).__name__}") from error
 
 

@@ -6,8 +6,6 @@ tomorrow's, are ranked among the same ones.
 
 import hashlib
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from recdemo.dataset.archive import UNREADABLE
 from recdemo.dataset.interactions import IntArray
 from recdemo.errors import StoreError
 from recdemo.scoring.split import Split
@@ -24,8 +23,6 @@ N_NEGATIVES = 99
 SEED = 0
 _USERS = 1024  # at a time; another number means other draws
 _CELLS = 2**20  # of a (users, rated items) array of random numbers; likewise
-_UNREADABLE = (OSError, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError,
-               zipfile.BadZipFile, zlib.error)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +165,6 @@ def _load(path: Path, split: Split, n: int, seed: int) -> Negatives | None:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             negatives = Negatives(stored["users"], stored["rows"], n, seed)
             intact = negatives.hash == str(stored["hash"])
-    except _UNREADABLE:
+    except (*UNREADABLE, KeyError):
         return None
     return negatives if intact and np.array_equal(negatives.users, split.users) else None

@@ -3,14 +3,13 @@
 import glob
 import hashlib
 import os
-import zipfile
-import zlib
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from recdemo.dataset import Dataset
+from recdemo.dataset.archive import UNREADABLE
 from recdemo.dataset.catalog import ids_hash
 from recdemo.dataset.imports import import_path
 from recdemo.dataset.interactions import Interactions
@@ -182,16 +181,10 @@ def load_truth(path: Path, item_ids: tuple[str, ...]) -> Truth:
         source = str(arrays["source"]) if "source" in arrays else ""
         n_users = int(arrays["n_users"])
         return Truth(str(arrays["overlap"]), neighbors, overlaps, rated, n_users, source)
-    except (OSError, KeyError, ValueError, IndexError, EOFError) as error:
-        raise _damaged(path, error) from error
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> DatasetError:
-    return DatasetError(
-        f"cannot read the truth lists in {path}: {type(error).__name__}; get the file once more"
-    )
+    except (*UNREADABLE, KeyError) as error:
+        raise DatasetError(
+            f"cannot read the truth lists in {path}: {type(error).__name__}; get the file once more"
+        ) from error
 
 
 def _make_folder(folder: Path) -> None:
