@@ -115,9 +115,10 @@ def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
     assert str(tmp_path / "file") in line
 
 
-def test_a_closed_pipe_ends_quietly(tmp_path):
+@pytest.mark.parametrize("options", ["baseline:genre --format json", "--like latest 2>&1"])
+def test_a_closed_pipe_ends_quietly(options, tmp_path):
     recdemo("evaluate", "baseline:genre", home=tmp_path)  # so that the next one is quick
-    command = f"{sys.executable} -m recdemo evaluate baseline:genre --format json"
+    command = f"{sys.executable} -m recdemo evaluate {options}"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} | true"],
         env={**os.environ, "RECDEMO_HOME": str(tmp_path)},

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,7 +124,8 @@ def _write_no_more() -> None:
 
 def notice(message: str) -> None:
     """Tell a person something on stderr."""
-    typer.echo(f"recdemo: {printable(message)}", err=True)
+    with suppress(BrokenPipeError):  # who reads has had enough, as in "2>&1 | head"
+        typer.echo(f"recdemo: {printable(message)}", err=True)
 
 
 @contextmanager
