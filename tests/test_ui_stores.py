@@ -1,18 +1,25 @@
 """The terminal UI and a store that is away for a while, in use elsewhere, or without something."""
 
 import threading
+from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pytest
 from filelock import FileLock
 from textual.widgets import Input
 
 from recdemo.dataset.options import ReadOptions
+from recdemo.embedding import ModelSpec
 from recdemo.errors import StoreError
+from recdemo.loading import Loaded
 from recdemo.store.edge import EdgeStore
 from recdemo.ui.app import RecdemoApp
+from recdemo.workbench import models
 from recdemo.workbench.services import open_services
 from recdemo.workbench.wanted import Wanted
 from tests.qdrant_server import QdrantServer
+from tests.stores import LINE
 from tests.test_ui import WIDE, lines, said, settle, titles
 from tests.test_ui_real import shop
 from tests.ui_fakes import FakeServices
@@ -214,3 +221,27 @@ async def test_answers_that_are_held_up_take_no_threads_from_the_search():
         await settle(app, pilot)
         assert titles(app, "left") == ["Ant a", "Ant b", "Ant c"]
         assert len([each for each in fake.asked if each[0] == "recommend"]) <= 8
+
+
+@pytest.mark.parametrize(("provider", "at_once"), [("baseline", 1), ("ollama", 2)])
+def test_what_computes_here_is_built_one_after_the_other(provider, at_once, monkeypatch):
+    both, running, most = threading.Barrier(2, timeout=0.5), [], []
+
+    def build(*_):
+        running.append(1)
+        most.append(len(running))
+        with suppress(threading.BrokenBarrierError):
+            both.wait()  # until the other one is here, too, or it is clear that it does not come
+        running.pop()
+        return Loaded(LINE, None, None)
+
+    spec = ModelSpec(provider, "x", 2, "native", "", "")
+    monkeypatch.setattr(models, "open_embedder", lambda *_: SimpleNamespace(spec=spec))
+    monkeypatch.setattr(models, "ensure_collection", build)
+    asked = (None, None, None, f"{provider}:x@2", None, None, True)
+    threads = [threading.Thread(target=models.prepare, args=asked) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == at_once

@@ -1,7 +1,9 @@
 """Models as the UI needs them: which there are, what they cost, and their collections."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -28,6 +30,7 @@ from recdemo.ui.services import Choice, MustAsk, Progress
 AT_HAND = "at hand"
 CAN_BE_BUILT = "can be built"
 _OPTIONS = EmbedOptions(on_empty="skip")
+_COMPUTING = threading.Lock()  # what computes here does so one after the other: keys go first
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ def prepare(
         embedder = open_embedder(name, dataset, texts, _OPTIONS, listeners)
         if not may_pay and costs(name) and not _is_there(store, dataset, texts, embedder):
             _ask(name, texts)
-        loaded = ensure_collection(store, dataset, texts, embedder, progress)
+        with nullcontext() if name.provider in SERVED else _COMPUTING:
+            loaded = ensure_collection(store, dataset, texts, embedder, progress)
     except EmbeddingError as error:
         prefix = prefix_of(find(name.provider, name.name), None)
         earlier = newest_collection(store, dataset, texts, name, prefix)
