@@ -9,12 +9,16 @@ from asyncio.subprocess import DEVNULL, PIPE
 import aiohttp
 import pytest
 import typer
+from textual import events
+from textual.drivers.web_driver import WebDriver
+from textual.geometry import Size
 from typer.testing import CliRunner
 
 from recdemo.cli import app
 from recdemo.cli.web import clean_url, is_loopback, listening, ui_command
 from recdemo.dataset.options import ReadOptions
 from recdemo.errors import RecdemoError
+from recdemo.ui.visit_driver import VisitDriver
 from recdemo.ui.visits import cells
 from tests.test_ui_real import shop
 from tests.websites import apps_of, until, website
@@ -170,3 +174,28 @@ async def test_a_window_that_changes_while_the_app_starts_has_its_size(home, sho
                 async with session.ws_connect(f"{address}/ws?width=80&height=1") as visit:
                     await visit.send_json(["resize", {"width": 100, "height": 30}])
                     await _read_until(visit, "\x1b[30;1H")  # the last line is drawn
+
+
+async def test_a_size_that_comes_while_the_app_starts_is_told_after_the_first_one(monkeypatch):
+    told: list[tuple[int, int]] = []
+
+    class App:
+        def post_message(self, event: events.Resize) -> None:
+            told.append((event.size.width, event.size.height))
+
+        async def _post_message(self, event: events.Resize) -> None:
+            self.post_message(event)
+
+    def start(driver: WebDriver) -> None:  # as Textual's does, by way of the loop
+        first = events.Resize(Size(80, 24), Size(80, 24))
+        asyncio.run_coroutine_threadsafe(driver._app._post_message(first), loop)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(WebDriver, "start_application_mode", start)
+    driver = VisitDriver.__new__(VisitDriver)
+    driver._app = App()
+    driver.start_application_mode()
+    driver.on_meta("resize", {"width": 100, "height": 30})
+    while len(told) < 2:
+        await asyncio.sleep(0)
+    assert told == [(80, 24), (100, 30)]
